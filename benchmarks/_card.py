@@ -62,10 +62,17 @@ class Card:
         target = torch.empty_like(source)
         return 2 * len(source) / self.in_graph(lambda: target.copy_(source), 5) / 1e3
 
+    @cached_property
+    def read_gbps(self) -> float:
+        """GB/s that a reduction reads."""
+        source = torch.ones(2**17 if self.is_tiny else 2**28, dtype=torch.int64, device=self.device)
+        return 8 * len(source) / self.in_graph(source.amax, 5) / 1e3
+
     def bandwidth(self, size: int, seconds: float) -> dict[str, float | None]:
-        """Say how fast bytes were read, beside what a copy reaches and what the datasheet names."""
+        """Say how fast bytes were read, beside what a copy and a reduction reach, and what the datasheet names."""
         gbps, sheet = size / seconds / 1e9, datasheet_gbps(self.device)
-        return {"GBps": gbps, "of_copy": gbps / self.copied_gbps, "of_datasheet": gbps / sheet if sheet else None}
+        reached = {"of_copy": gbps / self.copied_gbps, "of_read": gbps / self.read_gbps}
+        return {"GBps": gbps, **reached, "of_datasheet": gbps / sheet if sheet else None}
 
     def wait(self) -> None:
         wait_for(self.device)

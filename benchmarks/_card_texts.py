@@ -91,8 +91,8 @@ def starter(card: Card) -> None:
 def _one_by_one(
     card: Card, pair: ModelPair, prompt: PromptItem, choices: list[Choice], new_tokens: int, ignore_eos: bool = False
 ) -> None:
-    """Decode each choice twice: the first time captures. A row is written at once, and a choice that fails costs the
-    others nothing."""
+    """Decode each choice three times: the first two capture. A row is written at once, and a choice that fails costs
+    the others nothing."""
     comparison = Measurement(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
     if card.is_tiny:  # a processor has no streams
         pair.lanes["two-streams"] = Lanes(Lane(card.device), Lane(card.device), pair.draft)
@@ -100,13 +100,13 @@ def _one_by_one(
     for choice in choices:
         try:
             pair.begin([choice])
-            for repeat in range(2):
+            for repeat in range(3):
                 [sample] = comparison.audited([comparison.sample(SampleKey(choice, prompt, repeat))])
                 drafted = sample.num_draft_tokens
                 audits += [dataclasses.asdict(sample.audit)] if sample.audit else []
                 card.say(
                     section="text", strategy=choice.label, repeat=repeat, tokens=len(sample.tokens),
-                    tokens_per_s=sample.tokens_per_s, prefill_ms=sample.prefill_ns / 1e6,
+                    captures=sample.captures, tokens_per_s=sample.tokens_per_s, prefill_ms=sample.prefill_ns / 1e6,
                     acceptance_rate=(sample.num_accepted_draft_tokens or 0) / drafted if drafted else None,
                     **rates([sample.hits] if sample.hits else []),
                     audit=dataclasses.asdict(sample.audit) if sample.audit else None,

@@ -30,7 +30,6 @@ from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, EventSink, Recorder
 from decoding.training import making
-from decoding.training.ceiling import ceiling
 from decoding.training.making import TrainingStep
 from decoding.training.splits import Splits
 from worker.terminal.bench import read_bench
@@ -196,13 +195,13 @@ def measure(
     validation, test, costs = recorded.validation, recorded.test, CostModel.from_dict(classifier.card["costs"])
     settings = chosen_on(validation, costs, classifier)
     promised = predicted(test, costs, classifier, settings)
-    replayed = ceiling(validation, test, costs, classifier)
     done = run(pair, material.test, settings.all, sampling, repeats)
     promised[ORACLE.label] = as_it_ran(test, costs, done)
+    bound = costs.speedup(test.play(ORACLE), test.play(AUTOREGRESSIVE))
     there = [AUTOREGRESSIVE, settings.static, *settings.rules]
     elsewhere = run(pair, other, there, sampling, repeats)
     asked = asking(pair, material.test, sampling, int(settings.static.params["lookahead"]))
-    bars = bars_of(done, elsewhere, settings, costs, asked, promised, replayed.measured.oracle)
+    bars = bars_of(done, elsewhere, settings, costs, asked, promised, bound)
     return {
         "sampling": sampling.to_dict(),
         "prompts": {"training": len(material.training), "test": len(material.test), "repeats": repeats},
@@ -217,7 +216,6 @@ def measure(
         ],
         "elsewhere": [{"label": c.label, "measured": elsewhere.ratio(c, AUTOREGRESSIVE)} for c in there],
         "bars": [{**dataclasses.asdict(bar), "reached": bar.reached} for bar in bars],
-        "ceiling": dataclasses.asdict(replayed),
     }
 
 
@@ -247,27 +245,6 @@ def show(result: dict[str, Any], title: str) -> None:
     for bar in result["bars"]:
         sign = "<=" if bar["at_most"] else ">="
         print(f"  {bar['what']:44} {bar['figure']:6.3f}   {sign} {bar['bar']:<5} {'yes' if bar['reached'] else 'NO'}")
-
-    show_ceiling(result["ceiling"])
-
-
-def show_ceiling(found: dict[str, Any]) -> None:
-    print("  by replay alone:                     static  heuristic   disco  oracle   disco/static  oracle/static")
-    for name in ("measured", "free_decision"):
-        show_standing(found[name], found[name]["name"])
-    for rows, title in (("by_draft_cost", ""), ("by_draft_cost_free_rows", ", rows free")):
-        for standing in found[rows]:
-            show_standing(standing, f"drafting at {standing['name']} of a pass{title}")
-    for third in found["by_variance"]:
-        show_standing(third["standing"], f"oracle's lookahead {third['mean']:.1f} ± {third['deviation']:.1f}")
-
-
-def show_standing(row: dict[str, Any], name: str) -> None:
-    static, disco, oracle = row["static"], row["disco"], row["oracle"]
-    print(
-        f"  {name:34} {static:5.2f} :{row['lookahead']:<2} {row['heuristic']:7.2f} {disco:7.2f} {oracle:7.2f} "
-        f"{disco / static:14.3f} {oracle / static:14.3f}"
-    )
 
 
 def measure_all(given: argparse.Namespace) -> None:

@@ -4,8 +4,7 @@
 
 For the pair's default sampling and for greedy decoding: train on one split, choose every setting on the second by
 replay, run all of them side by side on the third. Then the same classifier on prompts of another kind. A figure is the
-median over prompts of paired ratios; on a shared machine no other figure means anything. Last, by replay alone: the
-best possible gain with this pair, and at other costs (docs/disco.md reads these tables).
+median over prompts of paired ratios; on a shared machine no other figure means anything.
 """
 
 from __future__ import annotations

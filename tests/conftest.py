@@ -23,8 +23,11 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Folders whose tests start commands, engines or trainings.
-MACHINES = {Path(__file__).parent / name for name in ("launcher", "starter", "terminal", "worker")}
+# Folders whose tests start commands, servers, engines or trainings.
+MACHINES = {
+    Path(__file__).parent / name
+    for name in ("launcher", "starter", "terminal", "webapp/backup", "webapp/config", "worker")
+}
 LAWS = {Path(__file__).parent / "webapp" / name for name in ("test_isolation.py", "test_schema.py")}
 NEEDS = {program.mark for program in PROGRAMS} | {"db", "django_db", "gpu", "peer", "proxy", "slow", "transactional_db"}
 pytest_plugins = ["tests.clock"]
@@ -92,7 +95,8 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_quick(item: pytest.Item) -> bool:
-    """Tell whether a test is a law, a part, which needs neither a database nor another program, or a smoke test."""
+    """Tell whether a test is a law, a smoke test or a part. A part needs no database and no other program, and is not
+    slow."""
     if item.get_closest_marker("smoke") or item.path in LAWS:
         return True
     needs = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
@@ -100,6 +104,8 @@ def is_quick(item: pytest.Item) -> bool:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)  # a benchmark in an earlier test may have taken more, which then wait for each other
     for program in PROGRAMS:
         if item.get_closest_marker(program.mark) and locate(program) is None:
             pytest.skip(program.missing)

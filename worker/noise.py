@@ -62,11 +62,12 @@ def share_of_others(before: Mark | None, after: Mark | None) -> float | None:
 
 
 def _gpu(before: Gpu, after: Gpu) -> str:
+    """Why a GPU was noisy. A clock that rises is that of a GPU that had nothing to do before."""
     if others := max(before.others, after.others):
         return f"{after.name} was shared with {others} other program{'s' * (others > 1)}."
     if after.held_back:
         return f"{after.name} was held back by {' and '.join(after.held_back)}."
-    if _moved(before.clock_mhz or 0, after.clock_mhz or 0):
+    if before.clock_mhz and after.clock_mhz and after.clock_mhz < (1 - CLOCK_MOVED) * before.clock_mhz:
         return f"The clock of {after.name} went from {before.clock_mhz} to {after.clock_mhz} MHz."
     return ""
 

@@ -34,6 +34,7 @@ class Draft:
     backup: Backup = ""
     lost: str = ""  # why drafting has ended; set in the first round without a draft
     parents: tuple[int, ...] = ()  # of a tree: the number of the token before each, -1 at the text's end; else empty
+    chances: tuple[float, ...] = ()  # the model's own probability of each token, where a GPU has computed it
 
     @property
     def aheads(self) -> list[tuple[int, ...]]:
@@ -76,7 +77,7 @@ class Draft:
     def confidence(self) -> tuple[float, ...]:
         """The draft model's own probability of each token; empty where no model was asked."""
         if self.scores is None:
-            return ()
+            return self.chances
         ids = torch.tensor(self.tokens, device=self.scores.device)[:, None]
         return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())
 

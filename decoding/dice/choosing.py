@@ -3,7 +3,7 @@ so one wait covers all of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -11,7 +11,9 @@ from torch import Tensor
 
 from decoding.dice.dice import Dice, SharedDice, best, penalised, tempered
 from decoding.dice.sampling import Sampling
+from decoding.models.devices import Launched, on_its_way
 from decoding.models.fast.capturing import Capturing
+from decoding.models.runner import Feed, ModelRunner, SharesPasses
 
 # scores [1, V], preferences (what the choice maximises) [1, V], token [1], number of drafted tokens with it [1] -> [n]
 Look = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
@@ -19,11 +21,21 @@ Look = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 @dataclass(frozen=True)
 class LaunchedToken:
-    """One drafted token whose launches may still be running."""
+    """One drafted token whose launches may still be running. Its scores and preferences are valid until the next token
+    is launched."""
 
     scores: Tensor  # [1, V]
-    preferences: Tensor  # [1, V], valid until the next token is launched
-    values: Tensor  # token (negative if the model is broken), then the values that the look returned: [1 + n], float64
+    preferences: Tensor  # [1, V]
+    next: Tensor  # [1], the token, for the draft's next pass
+    own: Tensor  # token, probability, what the look returned: on the host once that is launched
+    launched: Launched
+
+    def read(self) -> tuple[int, float, list[float]]:
+        """Wait for the token. Return it (negative: the model is broken), the draft's own probability of it, and what
+        the look returned."""
+        self.launched.wait()
+        token, probability, *seen = self.own.tolist()
+        return int(token), probability, seen
 
 
 class Choosing:
@@ -40,6 +52,7 @@ class Choosing:
         self._number = torch.zeros(1, device=device)  # of drafted tokens
         self._capturing = Capturing(device) if device.type == "cuda" else None
         self._graph: torch.cuda.CUDAGraph | None = None
+        self._models: dict[SharesPasses, ChoosingModel] = {}
 
     @torch.inference_mode()
     def begin(self, dice: Dice) -> Choices:
@@ -47,6 +60,10 @@ class Choosing:
         if self._capturing and not self._graph:
             self._capture(self._capturing)
         return Choices(self, dice)
+
+    def after(self, model: SharesPasses) -> ChoosingModel:
+        """Return the model whose passes choose a token."""
+        return self._models.setdefault(model, ChoosingModel(model, self))
 
     def launch(self, logits: Tensor, noise: Tensor | None, penalties: Tensor | None, number: int) -> LaunchedToken:
         """Launch the choice of a draft's token of this number, counted from 1. Note the token in `penalties`."""
@@ -63,27 +80,53 @@ class Choosing:
             self._put_out = self._launches()
         if penalties is not None:
             penalties.copy_(self.penalties[0])
-        scores, preferences, values = self._put_out
-        return LaunchedToken(scores.clone(), preferences, values.clone())
+        scores, preferences, token, values = self._put_out
+        return LaunchedToken(scores, preferences, token.clone(), on_its_way(values), Launched(self.device))
+
+    @torch.inference_mode()
+    def launch_all(self, drafts: Sequence[Choices], logits: Sequence[Tensor]) -> list[LaunchedToken]:
+        """Launch the choices of several drafts, in the launches of one if nothing looks at the tokens."""
+        if self._look or len(drafts) == 1:
+            return [choices.launch(rows) for choices, rows in zip(drafts, logits, strict=True)]
+        given = [choices.take() for choices in drafts]
+        noises = [noise for noise, _, _ in given if noise is not None]
+        penalties = [held for _, held, _ in given if held is not None]
+        together = torch.stack(penalties) if penalties else self.penalties
+        whole = torch.cat(list(logits))[:, : self._logits.shape[1]]
+        scores, preferences, chosen = self._chosen(whole, torch.cat(noises) if noises else self.noise, together)
+        for held, changed in zip(penalties, together, strict=False):
+            held.copy_(changed)
+        token = chosen.clamp(min=0)
+        own, launched = on_its_way(self._values(scores, chosen, token)), Launched(self.device)
+        rows = [slice(number, number + 1) for number in range(len(drafts))]
+        return [LaunchedToken(scores[i], preferences[i], token[i], own[i][0], launched) for i in rows]
 
     def choose(self, logits: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Launch the choice from logits [1, V] by `penalties` and `noise`, and note the token in `penalties`. Return
         scores, preferences, and the token [1], negative if the model is broken."""
+        return self._chosen(logits, self.noise, self.penalties)
+
+    def _chosen(self, logits: Tensor, noise: Tensor, penalties: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         penalty, scores = self.sampling.repetition_penalty, logits
         if penalty != 1.0:
-            scores = penalised(scores, self.penalties, penalty)
+            scores = penalised(scores, penalties, penalty)
         scores = tempered(scores, self.sampling)
-        preferences = scores if self.sampling.is_greedy else scores + self.noise
+        preferences = scores if self.sampling.is_greedy else scores + noise
         chosen = best(preferences)
         if penalty != 1.0:
-            self.penalties.scatter_(1, chosen.clamp(min=0)[:, None], penalty)
+            penalties.scatter_(1, chosen.clamp(min=0)[:, None], penalty)
         return scores, preferences, chosen
 
-    def _launches(self) -> tuple[Tensor, Tensor, Tensor]:
+    @staticmethod
+    def _values(scores: Tensor, chosen: Tensor, token: Tensor) -> Tensor:
+        """[n, 2]: each token, negative if the model is broken, and its probability."""
+        return torch.stack((chosen.double(), own_probability(scores, token).double()), 1)
+
+    def _launches(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         scores, preferences, chosen = self.choose(self._logits)
         token = chosen.clamp(min=0)
         seen = [self._look(scores, preferences, token, self._number).double()] if self._look else []
-        return scores, preferences, torch.cat([chosen.double(), *seen])
+        return scores, preferences, token, torch.cat([self._values(scores, chosen, token)[0], *seen])
 
     def _capture(self, capturing: Capturing) -> None:
         with capturing.aside():
@@ -92,11 +135,20 @@ class Choosing:
         self._graph, self._put_out = capturing.record(self._launches)
 
 
+def own_probability(scores: Tensor, token: Tensor) -> Tensor:
+    """The probability [n] of each token [n] by its scores [n, V], without a softmax of the vocabulary: for one row that
+    takes a GPU three times as long."""
+    scores = scores.float()
+    return (scores - scores.gather(1, token[:, None])).exp_().sum(-1).reciprocal()
+
+
 class Choices:
     """The choices of one draft."""
 
+    last: LaunchedToken
+
     def __init__(self, choosing: Choosing, dice: Dice) -> None:
-        self._choosing = choosing
+        self.choosing = choosing
         self._dice = dice
         self._drafted = 0
         is_penalised = choosing.sampling.repetition_penalty != 1.0
@@ -105,10 +157,45 @@ class Choices:
     @torch.inference_mode()
     def launch(self, logits: Tensor) -> LaunchedToken:
         """Launch the choice of the draft's next token from its logits [1, V]."""
-        dice, device = self._dice, self._choosing.device
+        return self.choosing.launch(logits, *self.take())
+
+    def take(self) -> tuple[Tensor | None, Tensor | None, int]:
+        """Go on to the next token. Return its noise [1, V], the penalties [V] before it, and its number."""
+        dice, device = self._dice, self.choosing.device
         noise = dice.noise([dice.length + self._drafted], device) if isinstance(dice, SharedDice) else None
         self._drafted += 1
-        return self._choosing.launch(logits, noise, self._penalties, self._drafted)
+        return noise, self._penalties, self._drafted
+
+
+class ChoosingPass:
+    """A pass of a draft, and the choice of its token from the logits, which `choices.last` then holds."""
+
+    def __init__(self, runner: ModelRunner, choices: Choices) -> None:
+        self.runner = runner
+        self.choices = choices
+        self.model = choices.choosing.after(runner.model)
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        logits = self.runner.extend(tokens, need)
+        self.choices.last = self.choices.launch(logits)
+        return logits
+
+
+class ChoosingModel:
+    """A model whose passes also choose: those of several texts in one launch."""
+
+    def __init__(self, model: SharesPasses, choosing: Choosing) -> None:
+        self._model = model
+        self._choosing = choosing
+
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        asked: list[ChoosingPass] = [reader for reader, _, _ in feeds]  # type: ignore[misc]
+        own = [(each.runner, tokens, need) for each, (_, tokens, need) in zip(asked, feeds, strict=True)]
+        logits = self._model.extend_all(own)
+        drafts = [each.choices for each in asked]
+        for choices, token in zip(drafts, self._choosing.launch_all(drafts, logits), strict=True):
+            choices.last = token
+        return logits
 
 
 class Choosings:

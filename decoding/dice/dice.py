@@ -22,6 +22,7 @@ from decoding.dice.sampling import Sampling
 from decoding.dice.verify import Verdict, by_equality, by_ratio, by_tree, certain, choose_each
 from decoding.errors import BrokenModel
 from decoding.models.devices import Launched, on_its_way, sent_to
+from decoding.models.fast.fused import best_on
 
 Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids that nobody has waited for yet
 
@@ -333,8 +334,7 @@ def _best(scores: Tensor) -> Tensor:
 
 def best(scores: Tensor) -> Tensor:
     """Find the same in calls that any device takes without waiting."""
-    values, ids = scores.max(-1)
-    return ids.masked_fill(~torch.isfinite(values), -1)
+    return best_on(scores.device)(scores)
 
 
 def _read(ids: Tensor) -> list[int]:

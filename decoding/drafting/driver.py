@@ -10,7 +10,7 @@ from torch import Tensor
 
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft, Drafter
-from decoding.dice.choosing import Choices, Choosing
+from decoding.dice.choosing import Choices, Choosing, ChoosingPass, LaunchedToken
 from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
@@ -30,7 +30,17 @@ from decoding.drafting.source import (
 )
 from decoding.drafting.tree import GrownTree, listing
 from decoding.errors import BadStrategy
-from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, Tree, TreePass, align, read_prompt
+from decoding.models.runner import (
+    BlockPass,
+    ModelRunner,
+    ReadsBlocks,
+    Steps,
+    TakesUnread,
+    Tree,
+    TreePass,
+    align,
+    read_prompt,
+)
 from decoding.trace.events import StopReason
 
 
@@ -133,28 +143,33 @@ class SourceDrafter(Drafter):
         self, asking: Asking, text: Sequence[int], copied: tuple[int, ...], room: int, choices: Choices | None
     ) -> Steps[Draft]:
         source, feature, model, ends = self.source, self.feature, self._model, self.view.ends
+        reader = ChoosingPass(model, choices) if choices else model
         tokens = [*copied]
-        rows: list[Tensor] = []
+        steps: list[DraftStep] = []
         seen: list[float] = []
         fed = align(model, [*text, *copied] if copied else text)
         stop: StopReason | None = None
         while stop is None:
-            step = self._step(text, tokens, (yield model, fed, 1), choices, len(copied))
+            logits = yield reader, fed, 1
+            step = self._read(text, tokens, choices) if choices else self._step(text, tokens, logits, len(copied))
             tokens.append(step.token)
-            rows.append(step.scores)
+            steps.append(step)
             fed = [step.token]
             is_end = step.token in ends
             if feature and (source.trims or not is_end):
                 seen.append(feature.of(step))
             if not is_end or source.trims:
-                stop = self._stop(next_of(asking, seen[-1] if feature else None), len(rows), room)
+                stop = self._stop(next_of(asking, seen[-1] if feature else None), len(steps), room)
             if is_end:
                 stop = "eos"
-        passes = len(rows)
+        passes = len(steps)
         kept = source.keeps(passes)
         estimates = tuple(seen[:kept]) if source.sees == "estimate" else ()
-        scores = torch.cat(rows[:kept]) if kept else None
         own = tuple(tokens[len(copied) :][:kept])
+        if choices:
+            chances = tuple(step.confidence for step in steps[:kept])
+            return Draft(own, None, source.lookahead, stop, "fresh", passes, estimates, chances=chances)
+        scores = torch.cat([step.scores for step in steps[:kept]]) if kept else None
         if not copied:
             return Draft(own, scores, source.lookahead, stop, "fresh", passes, estimates)
         whole = (*copied, *own)
@@ -168,19 +183,22 @@ class SourceDrafter(Drafter):
         assert ask == STEP, "after its first token a draft grows token by token"
         return "length" if drafted == room else None
 
-    def _step(
-        self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, choices: Choices | None, copied: int = 0
-    ) -> DraftStep:
+    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, copied: int = 0) -> DraftStep:
         """Draft the token that follows these, of which the first may be copied."""
-        if choices:
-            launched = choices.launch(logits)
-            token, *seen = launched.values.tolist()
-            step = DraftStep(text, tuple(tokens), int(token), launched.scores, launched.preferences, seen=seen)
-        else:
-            chosen = self.dice.choose(logits, [tokens])
-            step = DraftStep(text, tuple(tokens), int(chosen.ids), chosen.scores, chosen.preferences, (), copied)
-        if step.token < 0:
+        chosen = self.dice.choose(logits, [tokens])
+        token = int(chosen.ids)
+        if token < 0:
             raise broken()
+        return DraftStep(text, tuple(tokens), token, chosen.scores, chosen.preferences, (), copied)
+
+    def _read(self, text: Sequence[int], tokens: Sequence[int], choices: Choices) -> DraftStep:
+        """Wait for the token that the last pass has chosen to follow these."""
+        launched = choices.last
+        token, chance, seen = launched.read()
+        if token < 0:
+            raise broken()
+        step = DraftStep(text, tuple(tokens), token, launched.scores, launched.preferences, seen)
+        step.confidence = chance
         return step
 
     def _scores(self, copied: Sequence[int], drafted: Tensor | None) -> Tensor | None:
@@ -194,23 +212,27 @@ class SourceDrafter(Drafter):
     def _queued(self, asking: Asking, text: Sequence[int], room: int, choices: Choices) -> Steps[Draft]:
         """Launch the whole draft before its first token is known. Then cut what follows an end token, where the text
         would end."""
-        ids: list[Tensor] = []
-        rows: list[Tensor] = []
-        fed: Sequence[int] | Tensor = align(self._model, text)
+        model = self._model
+        reader, launched = ChoosingPass(model, choices), list[LaunchedToken]()
+        fed: Sequence[int] | Tensor = align(model, text)
         stop: StopReason | None = None
         while stop is None:
-            launched = choices.launch((yield self._model, fed, 1))
-            rows.append(launched.scores)
-            ids.append(launched.values[:1].long())
-            fed = ids[-1].clamp(min=0)
-            stop = self._stop(next_of(asking), len(ids), room)
-        tokens: list[int] = torch.cat(ids).tolist()
+            yield reader, fed, 1
+            launched.append(choices.last)
+            fed = choices.last.next
+            stop = self._stop(next_of(asking), len(launched), room)
+        launched[-1].launched.wait()
+        read = [each.read() for each in launched]
+        tokens = [token for token, _, _ in read]
         if min(tokens) < 0:
             raise broken()
+        if isinstance(model, TakesUnread):
+            model.tell(tokens[:-1])
         end = next((i for i, token in enumerate(tokens) if token in self.view.ends), None)
         kept = len(tokens) if end is None else end + 1
         stop = stop if end is None else "eos"
-        return Draft(tuple(tokens[:kept]), torch.cat(rows)[:kept], self.source.lookahead, stop, "fresh", len(tokens))
+        chances = tuple(chance for _, chance, _ in read[:kept])
+        return Draft(tuple(tokens[:kept]), None, self.source.lookahead, stop, "fresh", len(tokens), chances=chances)
 
     def _block(self, ask: Block, text: Sequence[int]) -> Steps[Draft]:
         """Draw a token for each position of one pass. The model has seen none of them, so each is drawn by itself."""
@@ -226,7 +248,7 @@ class SourceDrafter(Drafter):
         rows: list[Tensor] = []
         logits = yield BlockPass(model), align(model, text), room
         for number in range(room):
-            step = self._step(text, tokens, logits[number : number + 1], None)
+            step = self._step(text, tokens, logits[number : number + 1])
             tokens.append(step.token)
             rows.append(step.scores)
             if step.token in self.view.ends:

@@ -48,18 +48,11 @@ class Feature:
         raise NotImplementedError
 
 
-def own_probability(scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
-    """The draft's probability of its token: a look."""
-    return torch.softmax(scores.float(), -1).gather(1, token[:, None])[0]
-
-
 class Confidence(Feature):
     """The draft's probability of its token."""
 
-    look = staticmethod(own_probability)
-
     def of(self, step: DraftStep) -> float:
-        return step.seen[0] if step.seen else step.confidence
+        return step.confidence
 
 
 def peak(scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:

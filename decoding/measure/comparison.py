@@ -99,16 +99,17 @@ class Measurement:
     def warm_up(self, is_thorough: bool | None = None, on_progress: OnProgress = unheard) -> None:
         """Run each choice shortly: first passes pay for allocation and compilation. Nothing of it counts.
 
-        A GPU captures each form of a pass when the form comes a second time, and a longer text has other forms. So
-        there (`is_thorough`) the shortest and the longest prompt are continued to the end, twice. Elsewhere a choice
-        is warm when its rounds cost alike. `on_progress` gets the texts done and due."""
-        if is_thorough is None:
-            is_thorough = self.pair.target is not None and self.pair.target.device.type != "cpu"
+        A GPU captures each form of a pass when the form comes a second time, and a text twice as long has other forms.
+        So there (`is_thorough`) the shortest prompt, and of those up to each doubling of its length the longest, are
+        continued to the end, twice. Elsewhere a choice is warm when its rounds cost alike. `on_progress` gets the texts
+        done and due."""
+        is_thorough = self.is_on_gpu if is_thorough is None else is_thorough
         sampling = self.sampling
         able = (prompt for prompt in first_turns(self.prompts) if not self.refusal(prompt))
         if is_thorough:
             by_length = sorted(able, key=lambda prompt: len(prompt.text))
-            prompts = [*by_length[:1], *by_length[-1:]] * 2
+            longest = {(len(prompt.text) // (len(by_length[0].text) or 1)).bit_length(): prompt for prompt in by_length}
+            prompts = [*by_length[:1], *longest.values()] * 2
         else:
             prompts = list(itertools.islice(able, 1))
             sampling = dataclasses.replace(sampling, max_new_tokens=min(WARM_UP_TOKENS, sampling.max_new_tokens))
@@ -121,6 +122,10 @@ class Measurement:
             for _ in self.pair.contestant(choice).run(users, lambda _: Recorder(), ends, choice.load):
                 pass
         on_progress(len(texts), len(texts))
+
+    @property
+    def is_on_gpu(self) -> bool:
+        return self.pair.target is not None and self.pair.target.device.type != "cpu"
 
     @cached_property
     def longest(self) -> int:

@@ -173,6 +173,15 @@ class ReadsBlocks(Protocol):
         ...
 
 
+@runtime_checkable
+class TakesUnread(Protocol):
+    """A runner that has not read ids that were fed as tensors, and would wait for them."""
+
+    def tell(self, ids: Sequence[int]) -> None:
+        """Take these ids as those of all tokens that it has not read."""
+        ...
+
+
 class BlockPass:
     """One pass for several positions, where the loop expects one for the next."""
 

@@ -16,7 +16,9 @@ from decoding.dice.sampling import Sampling
 from decoding.papers.bootstrap import Estimate
 
 if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
+    from decoding.papers.evidence import Evidence as Evidence
+else:
+    Evidence = Any  # evidence loads torch; the figures name its type
 
 Origin = Literal["published", "measured", "replayed", "computed", "simulated", "theory"]
 ORIGINS: dict[Origin, str] = {

@@ -18,7 +18,6 @@ from decoding.prices.counts import Counts
 Line = Sequence[tuple[float, float]]  # points, by rising first value
 Table = Mapping[int, Line]  # by texts that share a pass: (rows of all of them, seconds)
 
-WIDEST = 65  # rows of the verification of the longest draft
 LATE = 8  # rows of a draft pass from which the price of one more is taken
 
 
@@ -204,19 +203,6 @@ class CostModel:
         late = self.late and by * self.late
         return replace(self, steps=steps, begin=begin, branches=branches, catch_up=catch_up, late=late)
 
-    def of_each(self, texts: int) -> CostModel:
-        """Return the prices that each of so many texts meets that all do alike: they are texts of one in it."""
-        if texts not in self._of_each:
-            rows = range(1, WIDEST + 1)
-            self._of_each[texts] = replace(
-                self,
-                target={1: [(each, self.verify(texts, texts * each)) for each in rows]},
-                steps={1: [(each, self.draft(texts, texts * each)) for each in rows]},
-                begin=[(1, self.beginning(texts))],
-                rest=[(1, self.fixed(texts))],
-            )
-        return self._of_each[texts]
-
     # Documents -----------------------------------------------------------------------------------------------------
 
     @property
@@ -294,11 +280,6 @@ class CostModel:
             return cls.of_one(**stored)
         tables = {name: _table(stored[name]) for name in ("target", "steps")}
         return cls(**{**stored, **tables, "context": stored.get("context") and Context(*stored["context"])})
-
-    @cached_property
-    def _of_each(self) -> dict[int, CostModel]:
-        """Cache of `of_each`: tables take longer to make than a text to play."""
-        return {1: self}
 
     @cached_property
     def _target_sizes(self) -> list[int]:

@@ -11,8 +11,7 @@ from typing import TypeVar
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Source
 from decoding.prices.cost_model import CostModel
-from decoding.replay.player import PassClock, Player, Playing
-from decoding.replay.texts_at_load import RoundCounts, TextAtLoad
+from decoding.replay.player import PassClock, Player, Playing, RoundCounts, TextAtLoad
 
 PIECE = 64  # tokens of prompts that one round reads, as in the loop
 AnyText = TypeVar("AnyText", bound=TextAtLoad)

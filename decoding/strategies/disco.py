@@ -6,23 +6,18 @@ from decoding.drafting.params import Param
 from decoding.drafting.recalibration import Recalibration
 from decoding.drafting.source import Chain, Given, Judgement, View
 from decoding.drafting.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
+from decoding.strategies.threshold import Unsure
 
 THRESHOLDS = tuple(step / 20 for step in range(1, 20))
 
 
-class Below(Chain):
+class Below(Unsure):
     """As published: stop after a token whose estimate is below the threshold."""
 
     sees = "estimate"
 
-    def __init__(self, threshold: float, cap: int) -> None:
-        self.threshold, self.lookahead = threshold, cap
 
-    def stops(self, seen: float) -> bool:
-        return seen < self.threshold
-
-
-class AsTrained(Chain):
+class AsTrained(Unsure):
     """Draft on while one more token is worth its time.
 
     One more token gains the product of two probabilities: that the target accepts the whole draft so far (the product
@@ -33,10 +28,7 @@ class AsTrained(Chain):
     """
 
     sees = "estimate"
-
-    def __init__(self, threshold: float, cap: int) -> None:
-        self.threshold, self.lookahead = threshold, cap
-        self._survival = 1.0
+    _survival = 1.0
 
     def begin(self, view: View) -> None:
         self._survival = 1.0

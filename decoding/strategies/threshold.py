@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 
 from decoding.drafting.engine_settings import llama_cpp, transformers
 from decoding.drafting.params import Param
-from decoding.drafting.source import Chain, Given, Judgement
+from decoding.drafting.source import Chain, Given, Judgement, Sight
 from decoding.drafting.strategy import (
     CAP,
     LONGEST,
@@ -22,7 +22,7 @@ MISS_WEIGHT = 3  # false negatives against false positives: 75 % and 25 %
 class Unsure(Chain):
     """Stop after a token whose draft probability is below the threshold."""
 
-    sees = "confidence"
+    sees: Sight = "confidence"
 
     def __init__(self, threshold: float, cap: int) -> None:
         self.threshold, self.lookahead = threshold, cap

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 
 import pytest
 
@@ -17,11 +16,10 @@ from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Chain, View
 from decoding.errors import BadStrategy
 from decoding.measure.crossover import paying
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
 from decoding.replay.plan_at_load import document
-from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet, study
+from decoding.replay.planning import RecordedSet, study
 from decoding.replay.planning_at_load import (
     PlanInputs,
     PredictionAtLoad,
@@ -30,15 +28,14 @@ from decoding.replay.planning_at_load import (
     schedule,
     worth_running,
 )
-from decoding.replay.player import RecordedDraft
 from decoding.strategies.budget import Budget
-from decoding.strategies.schedule import Scheduled
 from decoding.strategies.static import SameLength
-from decoding.strategies.vllm_adaptive import AdaptiveVerification
 from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, like_one
 from tests.kit.pairs import pair
-from tests.kit.worlds import some_classifier, tables, verdict_on
+from tests.kit.table import TableRunner
+from tests.kit.worlds import some_classifier, tables
 
+pytestmark = pytest.mark.slow
 MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 
 
@@ -112,29 +109,7 @@ def test_every_request_counts_once_and_tokens_per_second_follow_littles_law() ->
     assert run.tokens_per_s_device == pytest.approx(4 * TEXT.tokens / mean)
 
 
-def test_speculation_pays_for_one_user_and_not_for_many_if_rows_are_dear() -> None:
-    def gain(costs: CostModel, users: int) -> float:
-        fast, slow = (
-            play([TEXT] * 20, lambda k=k: SameLength(k), costs, users).tokens_per_s_device  # type: ignore[misc]
-            for k in (4, 0)
-        )
-        return fast / slow
-
-    assert gain(CHEAP, 1) > 1.5
-    assert gain(CHEAP, 1) > gain(CHEAP, 16)
-    assert gain(DEAR, 16) < 0.8
-
-
 # Policies -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(("running", "lookahead"), [(1, 5), (4, 5), (5, 2), (16, 2), (17, 0), (500, 0)])
-def test_a_schedule_takes_the_lookahead_of_the_texts_that_run(running: int, lookahead: int) -> None:
-    policy = Scheduled("4:5/16:2/64:0")
-    policy.batch = BatchState()
-    policy.batch.running = running
-    policy.begin(View())
-    assert policy.lookahead == lookahead
 
 
 @pytest.mark.parametrize(
@@ -145,27 +120,10 @@ def test_a_table_that_is_no_schedule_is_refused(table: str) -> None:
         choose("schedule", {"table": table})
 
 
-def test_a_schedule_is_exported_as_vllm_reads_it() -> None:
-    choice = choose("schedule", {"table": "4:5/16:2/64:0"})
-    export = next(one for one in choice.spec.exports(choice.params) if one.engine == "vLLM")
-    config = json.loads(export.setting.partition("'")[2].rstrip("'"))
-    assert config["num_speculative_tokens_per_batch_size"] == [[1, 4, 5], [5, 16, 2], [17, 64, 0]]
-    assert config["num_speculative_tokens"] == 5
-
-
 def settled(policy: Chain, costs: CostModel, running: int) -> BatchState:
     policy.batch = batch = BatchState(costs)
     batch.begin(running)
     return batch
-
-
-def test_a_budget_drafts_up_to_the_cap_where_tokens_cost_nearly_nothing() -> None:
-    policy = Budget("stop", 6)
-    settled(policy, CHEAP, 1)
-    policy.begin(View())
-    assert policy.lookahead == 6
-    assert not any(policy.stops(0.95) for _ in range(5))
-    assert policy.stops(0.01)
 
 
 def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_text_tries_again_now_and_then() -> None:
@@ -195,37 +153,6 @@ def test_a_budget_drafts_where_several_tokens_pay_together_though_the_first_alon
     assert policy.rests == rests
 
 
-def test_a_draft_that_is_never_right_costs_a_full_batch_two_rounds() -> None:
-    policies = [Budget("stop", 6) for _ in range(16)]
-    batch = settled(policies[0], CHEAP, 16)
-    rounds = 0
-    while not policies[0].rests:
-        for policy in policies:
-            policy.batch = batch
-            policy.begin(View())
-            policy.stops(0.95)
-            policy.judged(verdict_on(RecordedDraft((0,)), 0))
-        rounds += 1
-        batch.begin(16)
-    assert rounds <= 2
-
-
-def test_texts_take_a_step_together_that_would_pay_for_none_of_them_alone() -> None:
-    wide = {n: [(rows, 0.010 + 0.0002 * rows) for rows in (n, 4 * n)] for n in SIZES}
-    policies = [Budget("stop", 6) for _ in range(16)]
-    batch = settled(policies[0], CostModel(wide, {n: [(n, 0.005)] for n in SIZES}, rest=[(1, 0.001)]), 16)
-    assert batch.costs and batch.pace * batch.costs.draft(1) > 1, "more than a token"
-    for _ in range(40):
-        drafted = []
-        for policy in policies:
-            policy.batch = batch
-            policy.begin(View())
-            drafted.append(1 + (not policy.stops(0.95)))
-        batch.note_round(drafted)
-        batch.begin(16)
-    assert drafted == [2] * 16
-
-
 def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
     priced = CHEAP.with_looks(0.001)
     assert [priced.draft(n) - CHEAP.draft(n) for n in SIZES] == pytest.approx([0.001 * n for n in SIZES])
@@ -236,14 +163,6 @@ def test_looks_at_drafted_tokens_are_priced_text_by_text() -> None:
         policy.begin(View())
         lengths.append(next((depth for depth in range(1, 7) if policy.stops(0.9)), 7))
     assert lengths[0] > lengths[1], "dear looks end drafts sooner"
-
-
-def test_a_second_is_worth_the_tokens_of_the_best_fixed_lookahead_whatever_the_clock_says() -> None:
-    batch = settled(Budget("stop", 6), CHEAP, 1)
-    for accepted in (0, 1, 2, 3) * 40:
-        batch.learn(3, accepted)
-    gains = [1 + sum(batch.first * batch.follows**i for i in range(k)) for k in range(9)]
-    assert batch.pace == pytest.approx(max(gain / (0.012 + 0.002 * k) for k, gain in enumerate(gains)))
 
 
 def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None:
@@ -258,39 +177,6 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
     drafter.join(settled(policy, CHEAP, 16))
     drafter.prepare([1, 2, 1, 0])
     assert runner.tokens == [1, 2, 1]
-
-
-def test_adaptive_verification_pays_for_the_likeliest_places_and_for_fewer_where_rows_are_dear() -> None:
-    def kept(costs: CostModel) -> list[int]:
-        policies = [AdaptiveVerification(4) for _ in range(4)]
-        batch = BatchState(costs)
-        for _ in range(2):  # the second round's budget comes from the first round's scores
-            batch.begin(4)
-            lengths = []
-            for policy, peak in zip(policies, (0.99, 0.9, 0.5, 0.1), strict=True):
-                policy.batch = batch
-                policy.begin(View())
-                assert not any(policy.stops(peak) for _ in range(4))
-                lengths.append(policy.keeps(4))
-        return lengths
-
-    assert kept(CHEAP) == [4, 4, 1, 0]
-    assert kept(DEAR) == [4, 1, 0, 0]
-
-
-def test_adaptive_verification_learns_how_far_the_drafts_probabilities_can_be_trusted() -> None:
-    def kept(accepted: int) -> int:
-        policy, batch = AdaptiveVerification(4), BatchState(DEAR)
-        policy.batch = batch
-        for _ in range(100):
-            batch.begin(1)
-            policy.begin(View())
-            assert not any(policy.stops(0.9) for _ in range(4))
-            length = policy.keeps(4)
-            policy.judged(verdict_on(RecordedDraft((0,) * length), min(accepted, length)))
-        return length
-
-    assert kept(accepted=4) > kept(accepted=0)
 
 
 def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_itself() -> None:
@@ -310,27 +196,6 @@ def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_
 @pytest.fixture(scope="module")
 def recorded() -> RecordedSet:
     return study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
-
-
-def test_a_plan_names_the_best_setting_for_each_load_and_where_speculation_stops_paying(recorded: RecordedSet) -> None:
-    material = PlanInputs(recorded, like_one(CHEAP), some_classifier())
-    found = predict_at_load(material, (1, 16))
-    for rows in found.values():
-        speeds = [row.tokens_per_s_device for row in rows]
-        assert speeds == sorted(speeds, reverse=True)
-        assert {row.choice.strategy for row in rows} >= {"autoregressive", "static", "disco", "budget"}
-        [alone] = [row for row in rows if row.choice.strategy == AUTOREGRESSIVE.strategy]
-        assert alone.speedup == pytest.approx(1)
-    assert found[1][0].speedup > found[16][0].speedup
-
-
-def test_a_plan_at_load_plays_what_copies_and_what_copies_or_drafts(recorded: RecordedSet) -> None:
-    judged = {"suffix:classifier=newest", "lookup:classifier=newest", "hybrid:classifier=newest"}
-    for classifier, more in ((None, set[str]()), (some_classifier(), judged)):
-        [rows] = predict_at_load(PlanInputs(recorded, like_one(CHEAP), classifier), (4,)).values()
-        kinds = {row.choice.kind for row in rows}
-        assert kinds >= {"lookup", "suffix", "suffix:memory=true", "hybrid"} and kinds & judged == more
-        assert "best-source" not in kinds, "a bound"
 
 
 def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: RecordedSet) -> None:
@@ -379,12 +244,7 @@ def test_a_plan_runs_the_strategies_that_come_closest_to_the_best_at_any_load(re
 
 def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[str, object]]:
     return [
-        {
-            "users": users,
-            "strategy": "static",
-            "speedup": ratio,
-            "measured": {"ratio": ratio, "low": low, "high": high},
-        }
+        {"users": users, "strategy": "static", "speedup": ratio, "measured": {"ratio": ratio, "low": low, "high": high}}
         for users, ratio, low, high in found
     ]
 

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import torch
 
-from benchmarks import _card_kernels, _card_passes, _card_step, _card_tests, _card_texts, _steps, card
+from benchmarks import _card_kernels, _card_step, _card_tests, _card_texts, _steps, card
 from benchmarks._card import Card
 from benchmarks._pair_shapes import PAIRS, PairShape
 from benchmarks._steps import Step
@@ -112,11 +112,6 @@ def test_the_plans_have_every_part_and_steps_of_different_names() -> None:
         assert parts == {*_card_step.PARTS}
 
 
-def test_steps_that_are_named_run_in_the_order_in_which_they_are_named() -> None:
-    asked = card.arguments(["--only", "disco-1B,tests,env"])
-    assert [step.name for step in card.chosen(asked)] == ["disco-1B", "tests", "env"]
-
-
 def test_every_file_with_gpu_tests_is_run_and_its_types_are_checked() -> None:
     """They run seldom: without types nobody would see that the code has moved on."""
     found = {str(path.relative_to(_steps.ROOT)) for path in _card_tests.files()}
@@ -179,45 +174,24 @@ def read(rows: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in rows.read_text().splitlines()]
 
 
-def test_cheap_steps_measure_what_they_are_named_for(rows: Path) -> None:
-    dry = Card(rows, "8B", is_tiny=True)
-    _card_kernels.env(dry)
-    _card_kernels.queue(dry)
-    _card_kernels.products(dry)
+@pytest.mark.parametrize(("part", "sections"), [
+    ("env", "copy env read"), ("queue", "small"), ("products", "product products"), ("attend", "attend"),
+    ("pass", "loop pass queued"), ("texts", "audits text"), ("starter", "audits text"), ("cores", "cores"),
+    ("load", "audits load"), ("disco", "classifier disco ssd"),
+])  # fmt: skip
+def test_a_part_writes_the_rows_that_it_is_named_for(rows: Path, part: str, sections: str) -> None:
+    before = os.sched_getaffinity(0)
+    assert _card_step.ran(Card(rows, "8B", is_tiny=True), part)
+    assert os.sched_getaffinity(0) == before, "host cores are given back"
     found = read(rows)
-    assert {row["section"] for row in found} == {"env", "copy", "read", "small", "products", "product"}
-    each = [row for row in found if row["section"] == "product"]
-    assert {row["name"] for row in each} == {"qkv", "out", "inner", "down", "head"} and all(
-        row["GBps"] > 0 for row in each
-    )
-
-
-def test_every_way_of_attending_gives_the_numbers_of_float64(rows: Path) -> None:
-    _card_kernels.attend(Card(rows, "1B", is_tiny=True))
-    found = read(rows)
-    assert [row["rows"] for row in found] == list(_card_kernels.ROWS)
+    assert {*sections.split()} <= {row["section"] for row in found}
     for row in found:
-        for way in ("default", "steps", "math", "without a mask"):
-            assert row[way]["off"] < 0.02 and row[way]["us"] > 0
-
-
-def test_a_pass_is_timed_by_rows_queued_and_in_the_loop(rows: Path) -> None:
-    _card_passes.passes(Card(rows, "8B", is_tiny=True))
-    found = read(rows)
-    assert [row["rows"] for row in found if row["section"] == "pass"] == [1, 2, 4, 6, 12, 1]
-    assert {"queued", "loop"} < {row["section"] for row in found}
-    assert all(row["ms"] > 0 for row in found if row["section"] in ("pass", "queued", "loop"))
-    assert all(row["of_copy"] > 0 for row in found if row["section"] in ("queued", "loop"))
-
-
-def test_texts_under_load_are_those_decoded_alone(rows: Path) -> None:
-    _card_texts.load(Card(rows, "8B", is_tiny=True))
-    *found, audits = read(rows)
-    assert audits["section"] == "audits" and audits["outcomes"] == {
-        "identical": sum(len(row["audits"]) for row in found)
-    }
-    assert [row["sequences"] for row in found] == [1, 2, 4] * 2
-    assert all({audit["outcome"] for audit in row["audits"]} == {"identical"} for row in found)
+        rates = (row[name] for name in ("ms", "GBps", "tokens_per_s", "of_copy") if name in row)
+        assert all(rate > 0 for rate in rates)
+        audits = row.get("audits", [row["audit"]] if row.get("section") == "text" else [])
+        assert {audit["outcome"] for audit in audits} <= {"identical"}
+        if part == "attend":  # the numbers of float64
+            assert all(row[way]["off"] < 0.02 for way in ("default", "steps", "math", "without a mask"))
 
 
 def test_gaps_at_first_differences_are_counted_by_size() -> None:
@@ -233,24 +207,6 @@ def test_texts_under_load_share_passes_as_on_a_card(rows: Path) -> None:
     for role in ("target", "draft"):
         caches = [getattr(place, role).cache for place in places]
         assert caches[0].slab and all(cache.slab is caches[0].slab for cache in caches)
-
-
-def test_host_cores_are_given_back(rows: Path) -> None:
-    before = os.sched_getaffinity(0)
-    _card_texts.cores(Card(rows, "1B", is_tiny=True))
-    assert os.sched_getaffinity(0) == before
-    assert {row["strategy"] for row in read(rows)} == {"autoregressive", "static:3"}
-
-
-@pytest.mark.parametrize("part", ["texts", "starter"])
-def test_each_strategy_writes_its_rows_with_an_audit(rows: Path, part: str) -> None:
-    dry = Card(rows, "8B", is_tiny=True)
-    assert _card_step.ran(dry, part)
-    found = [row for row in read(rows) if row["section"] == "text"]
-    strategies = list(dict.fromkeys(row["strategy"].partition(":")[0] for row in found))
-    assert strategies == ["autoregressive", "static", *["disco"] * (part == "starter"), "ssd"]
-    assert {row["audit"]["outcome"] for row in found} == {"identical"}
-    assert all(row["tokens_per_s"] > 0 for row in found)
 
 
 def test_a_part_that_fails_leaves_its_error_and_lets_the_next_one_run(rows: Path) -> None:
@@ -271,11 +227,3 @@ def test_a_way_of_attending_that_a_compiler_refuses_costs_the_others_nothing(row
         raise CompilationError("Loop-carried variable")
 
     assert "Loop-carried" in _card_kernels._attended(Card(rows, "8B", is_tiny=True), refuses, torch.zeros(1))
-
-
-def test_the_made_pair_gets_a_classifier_and_both_strategies(rows: Path) -> None:
-    _card_texts.disco(Card(rows, "8B", is_tiny=True))
-    found = read(rows)
-    strategies = [row["strategy"] for row in found if row["section"] == "disco"]
-    assert strategies[0] == "autoregressive" and sum(label.startswith("disco") for label in strategies) == 2
-    assert "CUDA" in found[-1]["two-streams"]["not run"]

@@ -32,7 +32,6 @@ from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from tests.kit.pairs import comparison, pair
 
 FILES = Path(__file__).parent / "prompt_files"
-PLAIN = "{% for m in messages %}{{ m.role[0] }}{{ m.content }}{% endfor %}{{ 'a' if add_generation_prompt }}"
 WITH_MARKS = """{{ bos_token }}
 {%- if tools %}<|tools|>{{ tools | tojson(indent=2) }}{% endif %}
 {%- for message in messages %}
@@ -64,34 +63,6 @@ def said(prompt: PromptItem) -> list[tuple[str, str]]:
 
 
 # Reading -------------------------------------------------------------------------------------------------------------
-
-
-def test_messages_are_read_with_their_tools_and_a_last_answer_is_the_reference() -> None:
-    brief, calling = read("chat.jsonl")
-    assert said(brief) == [("system", "Be brief."), ("user", "Why is\nthe sky blue?")]
-    assert (brief.category, brief.reference, brief.turn, brief.follows) == ("help", "Scattering.", 1, "")
-    assert calling.chat and calling.chat.messages[1]["tool_calls"][0]["function"]["arguments"] == {"city": "Bern"}
-    assert calling.chat.tools[0]["function"]["name"] == "weather"
-    assert said(calling)[-1] == ("tool", "rain")
-
-
-def test_a_request_log_tells_the_time_and_the_length_of_each_request() -> None:
-    chat, completion = read("log.jsonl")
-    assert (chat.id, said(chat), chat.max_tokens) == ("r1", [("user", "Hello")], 40)
-    assert (completion.id, completion.text, completion.chat, completion.max_tokens) == ("r2", "def f(", None, None)
-    assert chat.at is not None and completion.at is not None and completion.at - chat.at == 1.5
-
-
-def test_each_human_message_of_sharegpt_is_a_turn_and_its_answer_the_reference() -> None:
-    first, later = read("sharegpt.json")
-    assert (first.id, said(first), first.reference) == ("s", [("user", "Hi")], "Hello.")
-    assert (later.id, said(later), later.follows, later.reference) == ("s#2", [("user", "Bye")], "s", "")
-
-
-def test_speed_bench_has_the_turns_of_spec_bench() -> None:
-    first, later = read("speed-bench.jsonl")
-    assert (first.id, first.category, first.text) == ("x1", "coding", "Sort a list.")
-    assert (later.id, later.follows, later.text) == ("x1#2", "x1", "Now in place.")
 
 
 CHATS = ("messages", "openai-log", "sharegpt", "spec-bench", "chat-as-text")

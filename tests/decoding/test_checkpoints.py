@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from decoding.errors import BadCheckpoint, DrafthouseError, OutOfMemory
+from decoding.errors import BadCheckpoint, OutOfMemory
 from decoding.models.checkpoints import context_that_fits, load, tokenizer_of
 from decoding.models.fast.runner import FastRunner
 from decoding.models.folder import inspect
@@ -284,8 +284,3 @@ def test_a_tied_embedding_that_memory_holds_twice_is_counted_twice(tmp_path: Pat
         assert context_that_fits(facts, dtype, torch.device(device), 1, free=needed) == 1
         with pytest.raises(OutOfMemory):
             context_that_fits(facts, dtype, torch.device(device), 1, free=needed - 1)
-
-
-def test_every_refusal_is_of_the_house(folder: Path) -> None:
-    assert issubclass(BadCheckpoint, DrafthouseError)
-    assert issubclass(OutOfMemory, DrafthouseError)

@@ -75,10 +75,12 @@ def test_a_launched_draft_is_the_one_that_is_chosen_call_by_call(
             assert other.confidence == pytest.approx(one.confidence, rel=1e-4)
 
 
-def test_drafts_of_several_texts_choose_side_by_side() -> None:
-    """One text's penalties, noise and number of drafted tokens are nothing to another's."""
+@pytest.mark.parametrize("look", [lambda scores, preferences, token, number: number, None])
+def test_drafts_of_several_texts_choose_side_by_side(look: Look | None) -> None:
+    """One text's penalties, noise and number of drafted tokens are nothing to another's, also where one launch chooses
+    for all of them."""
     sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
-    choosing = Choosing(sampling, 12, torch.device("cpu"), lambda scores, preferences, token, number: number)
+    choosing = Choosing(sampling, 12, torch.device("cpu"), look)
     logits = torch.randn(6, 12, generator=torch.Generator().manual_seed(1))
     for _ in range(2):  # drafts
         texts = [(dice_for(sampling, 12, seed), list[int]()) for seed in range(5)]
@@ -87,11 +89,14 @@ def test_drafts_of_several_texts_choose_side_by_side() -> None:
         drafts = [choosing.begin(dice) for dice, _ in texts]
         for number in range(6):
             row = logits[number : number + 1]
-            for choices, (dice, tokens) in zip(drafts, texts, strict=True):
-                expected = dice.draw(dice.scores(row, [tokens]), [tokens])
-                token, drafted = choices.launch(row).values.tolist()
-                tokens.append(int(token))
-                assert (tokens[-1:], drafted) == (expected.tolist(), number + 1)
+            expected = [dice.draw(dice.scores(row, [tokens]), [tokens]).item() for dice, tokens in texts]
+            scores = [dice.scores(row, [tokens]) for dice, tokens in texts]
+            for i, launched in enumerate(choosing.launch_all(drafts, [row] * 5)):
+                token, chance, seen = launched.read()
+                assert (token, seen) == (expected[i], [number + 1] if look else [])
+                assert chance == pytest.approx(scores[i].softmax(-1)[0, token].item(), rel=1e-5)
+                assert launched.next.tolist() == [token]
+                texts[i][1].append(token)
 
 
 def test_samples_that_sample_and_look_alike_share_what_was_captured() -> None:
@@ -148,5 +153,5 @@ def test_a_captured_choice_is_launched_without_a_stop(device: torch.device) -> N
     choosing.begin(dice).launch(logits)
     with refusing_waits():
         choices = choosing.begin(dice)
-        told = [choices.launch(logits).values for _ in range(4)]
+        told = [choices.launch(logits).own for _ in range(4)]
     assert torch.stack(told).isfinite().all()

@@ -22,13 +22,13 @@ from decoding.measure.comparison import Warmed
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey, order
 from decoding.measure.summary import report
-from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, EventSink, Finished, Recorder
 from tests.kit import models
 from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
 from tests.kit.rehearsal import Rehearsal, rehearse
 from tests.kit.runners import RoundsDifferently
+from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
 

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from functools import partial
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from decoding.choice import choose
 from decoding.drafting.records import Record, RecordedText
@@ -173,20 +171,6 @@ def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
     )
     assert costs.verify(4, 8) == pytest.approx(0.015)
     assert costs.verify(2, 8) == pytest.approx(0.013)
-
-
-@given(texts=st.integers(1, 40), rows=st.integers(1, 64))
-def test_a_text_among_alike_ones_meets_the_prices_of_their_passes(texts: int, rows: int) -> None:
-    costs = CostModel(
-        {n: [(n * each, 0.01 + 0.001 * n * each**0.5) for each in (1, 3, 9)] for n in (1, 4, 16)},
-        {n: [(n * each, 0.001 * (n * each) ** 0.5) for each in (1, 6, 24)] for n in (1, 4, 16)},
-        begin=[(1, 0.001), (16, 0.002)],
-    )
-    one = costs.of_each(texts)
-    assert one.verify(1, rows) == pytest.approx(costs.verify(texts, texts * rows))
-    assert costs.draft(texts) == costs.draft(texts, texts)
-    assert one.drafted(1, rows) == pytest.approx(costs.drafted(texts, rows))
-    assert costs.of_each(texts) is one, "tables are made once"
 
 
 def test_prices_are_read_as_they_were_written_and_as_earlier_versions_wrote_them() -> None:

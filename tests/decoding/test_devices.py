@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 
 import pytest
 import torch
@@ -11,7 +10,6 @@ import torch
 from decoding.errors import BadDevice
 from decoding.models.devices import (
     device_called,
-    facts_of,
     free_bytes,
     give_back,
     indexed,
@@ -64,11 +62,6 @@ def test_unless_told_otherwise_one_core_stays_free_however_often_it_is_asked() -
         set_threads(before)
 
 
-def test_facts_name_the_dtype_and_the_threads() -> None:
-    facts = facts_of("fast", CPU, torch.bfloat16, "packed", 128)
-    assert (facts.dtype, facts.device, facts.threads) == ("bfloat16", "cpu", torch.get_num_threads())
-
-
 def test_a_device_has_the_number_that_its_tensors_name() -> None:
     assert str(indexed(torch.device("cuda"))) == "cuda:0"
     assert indexed(torch.device("cuda", 1)) == torch.device("cuda", 1)
@@ -82,20 +75,6 @@ def test_attention_does_not_build_a_plan_for_each_length() -> None:
 def test_numbers_arrive_as_they_were_sent() -> None:
     assert sent_to(CPU, [[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
     assert sent_to(CPU, [], torch.int64).dtype == torch.int64
-
-
-def test_a_wait_that_is_refused_leaves_no_trace_for_the_next_test() -> None:
-    modes = []
-
-    def as_torch_does(mode: str) -> None:
-        modes.append(mode)
-        warnings.warn("Synchronization debug mode is a prototype feature and does not yet detect all", stacklevel=1)
-
-    with pytest.raises(RuntimeError, match="a wait"), warnings.catch_warnings():
-        warnings.simplefilter("error")
-        with refusing_waits(lambda mode: as_torch_does(mode) if mode == "error" else modes.append(mode)):
-            raise RuntimeError("a wait")
-    assert modes == ["error", "default"]
 
 
 @pytest.mark.parametrize(

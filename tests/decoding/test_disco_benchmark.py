@@ -9,9 +9,6 @@ from pathlib import Path
 import pytest
 
 from benchmarks import _disco_bars, disco
-from decoding.prices.cost_model import CostModel
-from decoding.training import making
-from decoding.training.ceiling import ceiling
 from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair, prompts
 from worker.terminal.ending import ended
@@ -36,29 +33,6 @@ def test_every_bar_has_a_figure_from_prompts_that_nothing_was_tuned_on(capsys: p
     _disco_bars.show(result, "tables")
     told = capsys.readouterr().out
     assert all(what in told for what in bars)
-    assert "drafting at 2 % of a pass, rows free" in told and "oracle's lookahead" in told
-
-
-def test_what_there_is_to_win_is_replayed_at_other_prices_too() -> None:
-    """A bound stays above what was chosen without knowing, and cheaper drafts never make anything slower."""
-    ready, material = pair(), Splits.of(ALL)
-    recorded = making.record(ready, material, SHARED)
-    classifier = making.learn(ready, recorded, material, SHARED)
-    costs = CostModel.of_one((0.0, *(1.0 + 0.02 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02, decision=0.05)
-    found = ceiling(recorded.validation, recorded.test, costs, classifier)
-    for standing in (found.measured, *found.by_draft_cost, *found.by_draft_cost_free_rows):
-        assert standing.oracle >= max(standing.static, standing.disco)
-    assert found.free_decision.disco > found.measured.disco
-    assert found.free_decision.static == found.measured.static
-    for rows in (found.by_draft_cost, found.by_draft_cost_free_rows):
-        statics = [standing.static for standing in rows]
-        assert statics == sorted(statics, reverse=True)
-    assert all(
-        free.static >= dear.static
-        for free, dear in zip(found.by_draft_cost_free_rows, found.by_draft_cost, strict=True)
-    )
-    deviations = [third.deviation for third in found.by_variance]
-    assert deviations == sorted(deviations) and len(deviations) == 3
 
 
 def test_what_cannot_be_measured_is_told_in_a_sentence_and_writes_nothing(

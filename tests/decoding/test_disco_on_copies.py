@@ -18,16 +18,12 @@ from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import judge_of, row_of, with_copies
 from decoding.disco.judging import MATCHES, CopyJudge, read_judge
 from decoding.disco.prices import COPIED
-from decoding.drafting.estimates import Knowledge
-from decoding.drafting.source import Copying, Given, Match
+from decoding.drafting.source import Match
 from decoding.drafting.suffixes import Suffixes
 from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit import counted
 from decoding.replay.planning import RecordedSet, best_for_copies, predict, sweep_of_copies
-from decoding.replay.player import replay
 from decoding.strategies import STRATEGIES
-from decoding.strategies.hybrid import Estimated
 from decoding.strategies.lookup import JudgedLookup, PromptLookup
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.events import Drafted, Verified
@@ -85,24 +81,6 @@ def judging() -> CopyJudge:
 
 def judged(slug: str, threshold: float, **more: object) -> Choice:
     return choose(slug, {"threshold": threshold, "classifier": "newest", **more})
-
-
-@pytest.mark.parametrize("slug", ["suffix", "lookup"])
-def test_a_replay_ends_copies_where_a_live_run_does(slug: str) -> None:
-    choice = judged(slug, 0.05)
-    for seed in range(4):
-        live = World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events
-        counts = RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed)]).play(choice, judge=judging())
-        assert counts.drafted > 0 and counts == counted(live)
-
-
-@pytest.mark.parametrize(("slug", "more"), [("suffix", {}), ("suffix", {"memory": True}), ("lookup", {})])
-def test_a_copy_ends_where_the_classifier_doubts_it(slug: str, more: dict[str, bool]) -> None:
-    sure, doubtful = (judged(slug, at, **more).source(Given(judge=judging())) for at in (0.01, 0.99))
-    for source in (sure, doubtful):
-        assert isinstance(source, Copying)
-        source.follow([1, 2, 3, 4, 1, 2, 3, 4, 1, 2])
-    assert len(doubtful.copied()) < len(sure.copied())
 
 
 def test_the_classifiers_answer_is_that_of_its_network() -> None:
@@ -179,27 +157,6 @@ def test_a_card_without_the_threshold_that_a_rule_needs_is_refused_in_words() ->
         classifier.card = card
         with pytest.raises(BadStrategy, match=r"no threshold for the rule copied\. Set `threshold`, or train"):
             classifier.tuned("copied")
-
-
-def test_the_hybrid_asks_the_classifier_about_copies_and_drafts_live_and_replayed() -> None:
-    choice = choose("hybrid", {"classifier": "newest"})
-    classifier = deciding()
-    live = [World.of_tables(5, seed).run(choice, [3, 1], GREEDY, seed)[1].events for seed in range(4)]
-    drafts = [event for events in live for event in events if isinstance(event, Drafted)]
-    # Over all texts: the machine's times decide where it copies and where it drafts.
-    assert any(event.source == "copied" for event in drafts) and any(event.passes for event in drafts)
-    study = RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(4)])
-    asked: list[float] = []
-
-    class Spied(Estimated):
-        def stops(self, seen: float, now: int) -> bool:
-            asked.append(seen)
-            return super().stops(seen, now)
-
-    rows, knowledge = study.estimates(classifier), Knowledge()
-    played = replay(study.texts(rows), lambda: Spied(knowledge, judging()), COSTS)
-    assert played.drafted > played.draft_passes >= len(asked) > 0
-    assert {*asked} <= {each for text in rows for row in text for each in row}
 
 
 def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: RecordedSet) -> None:

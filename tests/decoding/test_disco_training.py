@@ -13,6 +13,8 @@ from decoding.errors import BadStrategy
 from tests.kit.recordings import SAMPLINGS, many
 from tests.kit.worlds import some_classifier
 
+pytestmark = pytest.mark.slow
+
 
 def trained(
     columns: Sequence[str] = features.NAMES,

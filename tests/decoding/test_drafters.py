@@ -8,53 +8,19 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.backends.registry import Parts
 from decoding.choice import choose
-from decoding.core.drafter import Drafter
 from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record, RecordedText
-from decoding.drafting.source import END, STEP, Ask, Asking, Block, Copy, Copying, Source, Step, View
+from decoding.drafting.source import END, STEP, Ask, Asking, Block, Copy, Source, Step, View
 from decoding.drafting.strategy import Looks, Strategy
 from decoding.errors import BadStrategy
-from decoding.models.table import TableRunner
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, StopReason
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 from tests.laws.chances import check_chances
 
 VOCAB, RATIO = 3, Sampling(temperature=1.0, dice="ratio", max_new_tokens=5)
-
-
-class Repeats(Copying):
-    """Proposes the last three tokens again, as a look-up does: no model, no scores, no tensor."""
-
-    lookahead = 3
-
-    def follow(self, text: Sequence[int]) -> None:
-        self._last = text[-3:]
-
-    def copied(self) -> Sequence[int]:
-        return self._last
-
-
-def repeats(parts: Parts) -> Drafter:
-    return parts.drafter(Repeats(), needs_draft=False)
-
-
-@pytest.mark.parametrize("temperature", [0.0, 0.9])
-def test_a_source_without_a_model_leaves_the_text_as_the_target_writes_it(temperature: float) -> None:
-    sampling = Sampling(temperature=temperature, dice="shared", max_new_tokens=40)
-    for seed in range(5):
-        world = World.of_tables(4, seed)
-        expected, _ = world.run(choose("autoregressive"), [3, 1], sampling, seed)
-        decoded, recorder = world.run(repeats, [3, 1], sampling, seed)
-        assert decoded == expected
-        drafts = [event for event in recorder.events if isinstance(event, Drafted)]
-        assert drafts and all(not draft.confidence and not draft.estimate for draft in drafts)
-
-
-def test_under_ratio_dice_its_texts_are_as_likely_as_the_target_makes_them() -> None:
-    check_chances(World.of_tables(VOCAB, 5, sharpness=0.7, noise=1.2), repeats, [0, 1, 2], RATIO)
 
 
 class Foretelling(TableRunner):

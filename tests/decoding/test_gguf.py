@@ -237,10 +237,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         ),
         "is none of gpt-2, ",
     ),
-    "normalizer": (
-        lambda folder: edit(folder / "tokenizer.json", normalizer={"type": "Lowercase"}),
-        "rewrites a text",
-    ),
+    "normalizer": (lambda folder: edit(folder / "tokenizer.json", normalizer={"type": "Lowercase"}), "rewrites a text"),
     "stripping": (lambda folder: edit_token(folder, lstrip=True), "strips text beside '<|endoftext|>'"),
     "suffix": (lambda folder: edit_model(folder, end_of_word_suffix="</w>"), "sets end_of_word_suffix"),
 }

@@ -43,10 +43,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
         LLAMA | {"rope_parameters": LLAMA3 | {"rope_theta": 5e5, "original_max_position_embeddings": 16}},
     ),
     "llama, rope yarn": ("llama", WIDE | {"rope_parameters": YARN}),
-    "llama, rope yarn, factor": (
-        "llama",
-        WIDE | {"rope_parameters": YARN | {"attention_factor": 1.3}},
-    ),
+    "llama, rope yarn, factor": ("llama", WIDE | {"rope_parameters": YARN | {"attention_factor": 1.3}}),
     "llama, rope yarn, mscale": ("llama", WIDE | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
     "mistral": ("mistral", LLAMA | {"sliding_window": None}),
     "qwen2": ("qwen2", LLAMA),

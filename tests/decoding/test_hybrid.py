@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -20,20 +18,18 @@ from decoding.disco import features
 from decoding.drafting.estimates import Knowledge
 from decoding.drafting.features import DraftStep, Lead, lead
 from decoding.drafting.records import Record, RecordedText, Written
-from decoding.drafting.source import Asking, Foresee, Given, Judgement, Source, View, next_of
+from decoding.drafting.source import Asking, Foresee, Given, Source, View, next_of
 from decoding.models.runner import align
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.replay.planning import RecordedSet
-from decoding.replay.player import Player, RecordedDraft, replay
+from decoding.replay.player import Player, replay
 from decoding.strategies.best_source import KnowsBoth
-from decoding.strategies.hybrid import BestSource
 from decoding.trace.events import Drafted, Verified
 from tests.golden.live import Model, MovedClock, Stage
-from tests.kit.copies import CopyThenDraft, chain, chained
+from tests.kit.copies import CopyThenDraft, chained
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at, state_of
-from tests.laws.chances import check_chances
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
 GREEDY = Sampling(max_new_tokens=50)
@@ -42,20 +38,6 @@ SAMPLINGS = [
     Sampling(repetition_penalty=1.4, max_new_tokens=50),
     Sampling(temperature=0.9, dice="shared", max_new_tokens=50, repetition_penalty=1.2),
 ]
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
-def test_the_text_is_the_targets_own_after_copies_too(sampling: Sampling) -> None:
-    for seed in range(4):
-        world = World.of_tables(6, seed)
-        expected, _ = world.run(ALONE, [3, 1, 3, 1], sampling, seed)
-        assert world.run(chained, [3, 1, 3, 1], sampling, seed)[0] == expected
-
-
-def test_under_ratio_dice_texts_of_copies_and_drafts_are_as_likely_as_the_target_makes_them() -> None:
-    world = World.of_tables(3, seed=5, sharpness=0.7, noise=1.2)
-    ratio = Sampling(temperature=1.0, dice="ratio", max_new_tokens=5)
-    check_chances(world, chained, [0, 1, 2, 0, 1, 2], ratio)
 
 
 def test_after_a_copy_the_model_drafts_what_it_would_say_after_those_tokens() -> None:
@@ -83,72 +65,6 @@ def known(*, first: float = 3.0, later: float = 2.0, row: float = 0.1, is_new: b
     for _ in range(0 if is_new else 300):
         knowledge.should_try(would_draft=False)
     return knowledge
-
-
-def policy(knowledge: Knowledge) -> BestSource:
-    return BestSource(knowledge)
-
-
-def test_a_sure_copy_is_taken_whole_and_a_doubtful_one_is_left_to_the_model() -> None:
-    sure, doubtful = policy(known()), policy(known())
-    assert sure.takes([0.95] * 6)[0] == 6
-    copied, drafted = doubtful.takes([0.05] * 6)
-    assert copied == 0 and drafted > 0
-
-
-def test_a_model_that_costs_more_than_it_brings_is_not_asked() -> None:
-    dear = policy(known(first=30.0, later=20.0))
-    assert dear.takes([]) == (0, 0)
-
-
-def test_copies_that_are_refused_again_and_again_are_no_longer_taken() -> None:
-    knowledge = known(first=30.0, later=20.0, row=2.0)
-    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)])[0] == 1
-    for _ in range(60):
-        knowledge.copies.learn(0.65, False)
-    assert policy(knowledge).takes([knowledge.copies.calibrated(0.65)])[0] == 0
-
-
-def test_nobody_looks_further_along_a_copy_than_it_is_likely_to_get() -> None:
-    knowledge = known()
-
-    def found() -> int:
-        copier = policy(knowledge).copier
-        copier.follow([1, 2, 3, 4, 5, 6, 7, 8, 1, 2])
-        return len(copier.copied())
-
-    assert found() > 3
-    for raw in (0.6, 0.75, 0.85, 0.95):
-        for _ in range(200):
-            knowledge.copies.learn(raw, False)
-    assert found() == 1  # verdicts on the first token show whether copies have become better
-
-
-def test_before_any_price_is_known_the_model_drafts_a_few_tokens() -> None:
-    knowledge = Knowledge()
-    first = policy(knowledge)
-    copied, drafted = first.takes([0.95] * 20)
-    assert copied == 0 and 0 < drafted < 6
-    first.stops(0.9, 0)
-    first.judged(Judgement(RecordedDraft((0,)), 1, passes=1, took=10))
-    assert policy(knowledge).takes([0.95] * 20)[0] == 20
-
-
-def test_a_model_that_is_not_worth_its_time_is_tried_ever_more_rarely() -> None:
-    knowledge = known(first=30.0, later=20.0, is_new=True)
-    tried = []
-    for number in range(400):
-        if policy(knowledge).takes([])[1]:
-            tried.append(number)
-    gaps = [after - before for before, after in itertools.pairwise(tried)]
-    assert len(tried) >= 3 and gaps == sorted(gaps)
-
-
-def test_drafting_stops_when_another_token_is_not_worth_its_time() -> None:
-    decides = policy(known())
-    assert decides.takes([])[1] > 1
-    assert not decides.stops(0.99, 0)
-    assert decides.stops(0.01, 0)
 
 
 def test_samples_of_one_comparison_share_what_was_learned() -> None:
@@ -206,18 +122,6 @@ def test_the_bounds_peeking_takes_no_time_off_its_clock() -> None:
 # Replay ---------------------------------------------------------------------------------------------------------------
 
 COSTS = CostModel.of_one((0.0, *(10.0 + rows / 10 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
-def test_a_replay_copies_and_drafts_what_a_live_run_does(sampling: Sampling) -> None:
-    for seed in range(4):
-        study = RecordedSet([recorded(World.of_tables(5, seed), sampling, seed)])
-        live = counted(World.of_tables(5, seed).run(chained, [3, 1], sampling, seed)[1].events)
-        played = replay(study.texts(study.confidences), chain, COSTS)
-        assert played.drafted > played.draft_passes > 0
-        assert (played.tokens, played.rounds, played.accepted, played.draft_passes) == (
-            (live.tokens, live.rounds, live.accepted, live.draft_passes)
-        )
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
@@ -281,22 +185,6 @@ def test_a_lead_is_the_same_on_every_device(token: int) -> None:
     assert preferences.tolist() == [[0.5, -math.inf, 2.0, 1.0]], "looking changes nothing"
 
 
-def test_the_replayed_bound_drafts_no_token_behind_one_that_is_refused_and_uses_both_sources() -> None:
-    study = RecordedSet([recorded(World.of_tables(4, 1), GREEDY)])
-    played = study.play(BOUND, costs=COSTS)
-    assert played.drafted > played.draft_passes > 0
-    drafted = sum(count * rounds for count, rounds in played.rounds.items())
-    assert played.accepted >= drafted - played.rounds.total()
-
-
-def test_a_replayed_hybrid_learns_from_earlier_texts_and_pays_for_what_the_model_must_read_late() -> None:
-    study = RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(6)])
-    counts = study.play(HYBRID, costs=COSTS)
-    assert counts.tokens == sum(len(each.matches) for each in study.recordings)
-    assert counts.drafted > counts.draft_passes > 0 and counts.late_rows > 0
-    assert COSTS.seconds(counts, "confidence") > COSTS.seconds(replace(counts, late_rows=0), "confidence")
-
-
 @pytest.mark.parametrize("draft_us", [2, 40], ids=["cheap draft", "dear draft"])
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "penalty", "shared"])
 def test_a_replayed_bound_decides_by_times_as_a_live_one(sampling: Sampling, draft_us: int) -> None:
@@ -328,10 +216,3 @@ def test_a_replayed_bound_foresees_no_more_than_the_model_could_draft() -> None:
     source = Foreseeing()
     Player().single(RecordedText(Record.of([True] * 6), written=Written([1], [2] * 6, 6)), source)
     assert source.foreseen == [3, 3, 3, 2, 1, 0]
-
-
-def test_a_replayed_hybrid_and_its_bound_pay_for_weighing_their_sources() -> None:
-    study, dear = RecordedSet([recorded(World.of_tables(5, 1), GREEDY)]), replace(COSTS, mixing=2.0)
-    for choice in (HYBRID, BOUND):
-        counts = study.play(choice, costs=COSTS)
-        assert dear.seconds(counts) - COSTS.seconds(counts) == pytest.approx(2.0 * counts.target_passes)

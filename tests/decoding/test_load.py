@@ -30,7 +30,6 @@ from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults, judge, report
 from decoding.models.runner import Feed
-from decoding.models.table import TableModel, TableRunner
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import PromptItem
@@ -38,7 +37,10 @@ from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
+from tests.kit.table import TableModel, TableRunner
 from tests.kit.worlds import World, state_of
+
+pytestmark = pytest.mark.slow
 
 
 @pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
@@ -351,11 +353,6 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
     """Nine requests arrive at 2/s. If each answer takes half a second longer than the last, 1/s is answered."""
     samples = [answered(number / 2, seconds) for number, seconds in enumerate(took)]
     assert figures(samples, Objective())["served_per_s"] == pytest.approx(served)
-
-
-def test_a_sample_can_be_stored_and_read_again() -> None:
-    [sample, *_] = decoded([choose("static").at(Load(2))], SAMPLINGS["greedy"])
-    assert sample_from_dict(sample.to_dict()) == sample
 
 
 def gain(ratio: float, low: float, high: float) -> dict[str, float]:

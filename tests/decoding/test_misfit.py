@@ -53,12 +53,7 @@ def test_prices_of_another_machine_are_told_of_where_both_machines_are_known() -
 
 @pytest.mark.parametrize(
     ("params", "weighs"),
-    [
-        ({}, True),
-        ({"rule": "threshold"}, False),
-        ({"threshold": 0.5}, False),
-        ({"recalibrate": False}, False),
-    ],
+    [({}, True), ({"rule": "threshold"}, False), ({"threshold": 0.5}, False), ({"recalibrate": False}, False)],
 )
 def test_only_a_strategy_that_stops_at_the_runs_own_prices_promises_them(
     params: dict[str, object], weighs: bool

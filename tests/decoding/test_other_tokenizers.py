@@ -12,9 +12,9 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadStrategy
 from decoding.models.runner import align
-from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Verified
 from decoding.vocabularies.shared import Method
+from tests.kit.table import TableRunner
 from tests.kit.worlds import RANKED, STATES, World, label, tables
 from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, WHOLE, bridge, bridged, spelling
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -11,9 +10,8 @@ import pytest
 from decoding.choice import Choice
 from decoding.dice.sampling import Sampling
 from decoding.papers import together
-from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import Point, Series
-from decoding.papers.figures import ssd_6_devices, ssd_7, ssd_theorem_17
+from decoding.papers.figures import ssd_6_devices, ssd_theorem_17
 from decoding.papers.runs import Ran
 from decoding.papers.settings import BATCHES, LONGEST_TOGETHER
 from decoding.papers.simulation import SimulatedBatches
@@ -106,38 +104,6 @@ def simulated() -> Callable[[Prices], SimulatedBatches]:
     recorded = study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
     tracks = [*map(track_of, recorded.recordings)]
     return lambda prices: SimulatedBatches(tracks, CHEAP, pair().vocab, prices)
-
-
-@pytest.mark.parametrize("texts", [1, 4])
-def test_simulated_ssd_gains_less_the_more_preparing_costs_and_has_an_interval(
-    simulated: Callable[[Prices], SimulatedBatches], texts: int
-) -> None:
-    def gain(pass_s: float, slower: float = 1.0) -> Estimate:
-        found = simulated(lambda choice: replace(CHEAP, branches=[(10, pass_s)], slower=slower))
-        return found.ratio(found.ahead(texts, "neural"), found.plain(texts))
-
-    quick = gain(0.0001)
-    assert quick.value > gain(0.02).value and gain(0.003).value > gain(0.003, slower=1.5).value
-    assert quick.low is not None and quick.high is not None and quick.low <= quick.value <= quick.high
-
-
-def test_a_simulation_has_every_point_of_figure_7_and_either_backup_of_theorem_17(
-    simulated: Callable[[Prices], SimulatedBatches],
-) -> None:
-    asked: list[Choice] = []
-
-    def prices(choice: Choice) -> CostModel:
-        asked.append(choice)
-        return replace(CHEAP, branches=[(10, 0.001)])
-
-    found = simulated(prices)
-    ssd, plain, undrafted = ([gain.value for gain in gains] for gains in ssd_7._found(found))
-    assert undrafted[0] == 1.0 and all(a > b for a, b in itertools.pairwise(undrafted))  # of a user, by texts at once
-    assert plain[0] > 1.0 and len(ssd) == len(plain) == len(BATCHES)
-    ratios = dict(ssd_theorem_17._ratios(found))
-    assert ratios[1].value > 1.0 and [*ratios] == [*BATCHES]
-    assert sorted({c.label for c in asked}) == sorted(c.label for c in asked)  # each is played once, for all figures
-    assert {c.params["backup"] for c in asked} == {"neural", "random"}
 
 
 def test_more_devices_prepare_more_branches_in_the_same_time(simulated: Callable[[Prices], SimulatedBatches]) -> None:

@@ -11,28 +11,20 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.confirming import best_of_each, to_run
 from decoding.replay.planning import Prediction, study
-from decoding.replay.planning_ahead import (
-    CorrectedPrices,
-    ShortRuns,
-    Simulating,
-    left_out,
-    predict_ahead,
-)
+from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, left_out, predict_ahead
 from decoding.replay.probing import probe, typical
 from decoding.replay.workload import PROMPTS as PROMPTS_RUN
 from decoding.replay.workload import planned_ahead, samples_ahead
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
-from decoding.trace.accounting import rates
 from tests.kit.beside import table_draft
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.processes import LINUX
 from tests.kit.worlds import some_classifier
 
+pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
 
@@ -84,14 +76,6 @@ def test_a_plan_names_the_trees_that_its_draft_cannot_read_at_once() -> None:
     assert [*left_out(SHARED, plain)] == ["tree:4x2"] and not plain.tells(choose("tree", {"shape": "4x2"}))
 
 
-def test_the_best_of_each_is_run_with_the_others(planned) -> None:  # type: ignore[no-untyped-def]
-    ready, _, predictions = planned
-    best = best_of_each(predictions)
-    assert {prediction.choice.strategy for prediction in best} == {"ssd", "ssd-disco"}
-    samples = [s for group in Measurement(ready, PROMPTS[:2], to_run(best), SHARED).run() for s in group]
-    assert {s.audit.outcome for s in samples if s.audit} == {"identical"}
-
-
 @LINUX
 def test_where_the_draft_has_a_core_of_its_own_the_best_setting_is_tried_in_turn_too() -> None:
     ready, done = pair(), list[int]()
@@ -115,18 +99,6 @@ def test_on_streams_and_gpus_of_their_own_the_models_are_simulated_at_once(place
     recorded = study(ready, PROMPTS, SHARED, tails=True)
     simulating = Simulating(ready, PROMPTS, SHARED, recorded, probe(ready, PROMPTS, SHARED), None)
     assert simulating.placement(choose("ssd", {"placement": placement})).beside is is_at_once
-
-
-def test_a_simulated_setting_counts_the_passes_of_a_live_run() -> None:
-    ready = pair()
-    recorded = study(ready, PROMPTS, SHARED, tails=True)
-    simulating = Simulating(ready, PROMPTS, SHARED, recorded, probe(ready, PROMPTS, SHARED), None)
-    choice = choose("ssd", {"lookahead": 3, "branches": 9, "backup": "neural", "placement": "in-turn"})
-    measured = simulating.run([choice], ShortRuns())
-    live = [s for group in Measurement(ready, PROMPTS, [choice], SHARED).run() for s in group]
-    assert measured
-    counts = simulating.simulated(choice, measured.prices).rates
-    assert counts["hit_rate"] == rates([sample.hits for sample in live if sample.hits])["hit_rate"]
 
 
 def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:

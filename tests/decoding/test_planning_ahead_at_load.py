@@ -22,10 +22,11 @@ from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
 from tests.golden.documents import COSTS
-from tests.kit.loads import CHEAP, DEAR, PROMPTS, like_one
+from tests.kit.loads import CHEAP, PROMPTS, like_one
 from tests.kit.pairs import pair
 from tests.kit.worlds import some_classifier
 
+pytestmark = pytest.mark.slow
 GREEDY = Sampling(max_new_tokens=40)
 SSD = choose("ssd", {"lookahead": 4, "branches": 12, "backup": "neural", "placement": "in-turn"})
 
@@ -46,25 +47,6 @@ def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: RecordedSe
     verifying = sum(rounds * (CHEAP.verify(1, size + 1) + 0.001) for size, rounds in counts.rounds.items())
     passes = verifying + CHEAP.draft(1) * counts.draft_passes + 0.0001 * counts.in_trees + 0.002 * counts.trees
     assert sum(request.end for request in found.requests) == pytest.approx(passes)
-
-
-@pytest.mark.parametrize(("strategy", "price"), [("tree", "tree"), ("tree", "in_tree"), ("hybrid", "mixing")])
-def test_a_plan_at_load_pays_for_what_texts_do_not_share(recorded: RecordedSet, strategy: str, price: str) -> None:
-    costs = replace(COSTS, tree=0.0, in_tree=0.0, mixing=0.0)
-    free, paid = (
-        PlanInputs(recorded, like_one(CHEAP, each)).run(choose(strategy), 4).tokens_per_s_device
-        for each in (costs, replace(costs, **{price: 0.01}))
-    )
-    assert paid < free
-
-
-def test_the_rows_of_trees_are_paid_at_the_price_for_so_many_users(recorded: RecordedSet) -> None:
-    def gain(costs: Any, users: int) -> float:
-        material = PlanInputs(recorded, like_one(costs))
-        tree, chain = choose("tree", {"rows": 16, "depth": 4}), choose("static", {"lookahead": 4})
-        return material.run(tree, users).tokens_per_s_device / material.run(chain, users).tokens_per_s_device
-
-    assert gain(CHEAP, 1) > gain(CHEAP, 8) > gain(DEAR, 8)
 
 
 # Preparing ahead ------------------------------------------------------------------------------------------------------

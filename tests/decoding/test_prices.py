@@ -20,7 +20,6 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay import weighing
 from decoding.replay.planning import RecordedSet, price_of_a_token, study, sweep
 from decoding.ssd.policy.ssd_policy import TokenPrices
-from decoding.trace.events import Recorder
 from tests.kit.loads import fragile
 from tests.kit.pairs import SHARED, pair, prompts
 from tests.kit.worlds import some_classifier
@@ -189,20 +188,6 @@ def test_a_run_weighs_what_its_strategies_ask_for_and_nothing_else(recorded) -> 
     assert again == ready.classifier("ours").prices
     assert again.costs["target"][1] > 0 and len(again.costs["target"]) > max(weighing.LENGTHS)
     assert again.rules[PRICED].doubt >= 0.15
-
-
-def test_a_text_stays_the_same_at_any_price(recorded) -> None:
-    ready, texts = recorded
-    made = carded(texts, COSTS)
-    ready.hold("ours", made)
-    key = SampleKey(choose("disco", {"classifier": "ours"}), prompts(1, seed=9)[0], 0)
-    comparison = Measurement(ready, [key.prompt], [key.choice], SHARED)
-    found = set()
-    for price in (0.05, 0.5, 0.99):
-        far = RulePrice(made.card["thresholds"][PRICED], price, 0.0)
-        ready.hold("ours", dataclasses.replace(made, prices=Prices({PRICED: far}, COSTS.for_one())))
-        found.add(tuple(comparison.decode(key, Recorder()).tokens))
-    assert len(found) == 1
 
 
 def test_a_target_alone_weighs_rows_and_no_draft() -> None:

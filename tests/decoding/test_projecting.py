@@ -20,7 +20,6 @@ from decoding.replay.planning import study
 from decoding.replay.player import Player
 from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
 from decoding.replay.projecting.document import document
-from decoding.replay.projecting.lockstep import RoundStep, tokens_per_s
 from decoding.replay.projecting.measuring import card_of, rising_by_batch
 from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
 from decoding.replay.projecting.texts import acceptance, with_acceptance
@@ -28,6 +27,7 @@ from decoding.strategies import STRATEGIES
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.worlds import looking_at, some_classifier
 
+pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
 FLAT = CostModel({1: [(1, 1.0)]}, {1: [(1, 0.1)]}, rest=[(1, 0.0)], source="made up")
@@ -52,22 +52,6 @@ def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type
     assert material.speed(choose("autoregressive"), EVEN, 1) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("batch", [1, 4])
-def test_a_tree_takes_the_time_of_its_levels_and_rows(batch: int, ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    chain, wide = choose("tree", {"shape": "1/1/1"}), choose("tree", {"shape": "2/11/11"})
-    target = {size: [(size, 1.0), (7 * size, 1.6)] for size in (1, 4)}
-    steps = {size: [(size, 0.1), (2 * size, 0.12)] for size in (1, 4)}
-    card = dataclasses.replace(EVEN, costs=CostModel(target, steps))
-    rounds = [each for text in material.texts for each in Player().single(text.shown("nothing"), wide.source())]
-    gained = sum(each.accepted + 1 for each in rounds)
-    steps = [0.0, 0.1, 0.22, 0.34]  # of so many levels: of 1 row, then of 2
-    seconds = sum(1.0 + 0.1 * each.drafted + steps[each.passes] for each in rounds)
-    assert material.speed(wide, card, 1) == pytest.approx(gained / seconds)
-    assert material.speed(chain, EVEN, 1) == pytest.approx(material.speed(choose("static", {"lookahead": 3}), EVEN, 1))
-    assert material.speed(wide, card, batch) <= material.speed(wide, card, 1)
-
-
 def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recorded() -> None:
     found, paths = pair(), choose("tree", {"shape": "4x2"})
     material = ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
@@ -77,26 +61,6 @@ def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recor
     assert material.speed(paths, EVEN, 1) == pytest.approx(sum(each.accepted + 1 for each in rounds) / passes)
     changed = dataclasses.replace(material, texts=with_acceptance(material.texts, 0.9))
     assert paths not in changed.settings()["tree"] != []
-
-
-def test_a_mix_of_copies_and_drafts_takes_the_time_of_its_passes_and_choices(ready) -> None:  # type: ignore[no-untyped-def]
-    found, material = ready
-    recorded, card = study(found, PROMPTS, SHARED, tails=True), with_costs(mixing=0.05)
-    for choice in (choose("hybrid"), choose("best-source")):
-        counts = recorded.play(choice, (), card.costs)
-        expected = card.costs.tokens_per_s(counts, choice.spec.sees or "nothing")
-        assert counts.mixed == counts.target_passes
-        assert material.speed(choice, card, 1) == pytest.approx(expected)
-    assert material.speed(choose("hybrid"), card, 1) < material.speed(choose("hybrid"), EVEN, 1)
-
-
-def test_adaptive_verification_verifies_by_the_drafts_peaks(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    assert material.speed(choose("vllm-adaptive"), EVEN, 1) > material.speed(choose("autoregressive"), EVEN, 1)
-    peaks, surer = (
-        texts[0].shown("peak").seen.row(0) for texts in (material.texts, with_acceptance(material.texts, 0.99))
-    )
-    assert 0 < min(peaks) < min(surer) <= 1, "a better draft is surer"
 
 
 def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
@@ -111,14 +75,6 @@ def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # t
         assert ahead.tokens_per_s_device == pytest.approx(batch * ahead.tokens_per_s / 2)
 
 
-def test_without_a_device_of_its_own_the_draft_hides_nothing(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    shared = dataclasses.replace(EVEN, draft_devices=0)
-    choice = choose("ssd", {"lookahead": 4, "branches": 12})
-    assert material.speed(choice, shared, 1) < material.speed(choose("static", {"lookahead": 4}), shared, 1)
-    assert material.speed(choice, EVEN, 1) > material.speed(choice, shared, 1)
-
-
 def test_texts_shorter_than_a_draft_are_projected() -> None:
     found, short = pair(), dataclasses.replace(SHARED, max_new_tokens=3)
     material = ProjectionInputs.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
@@ -131,15 +87,6 @@ def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  
     assert {"ssd-disco", "disco"}.isdisjoint(blunt.settings())
     assert "ssd" in blunt.settings()
     assert {"ssd", "ssd-disco"}.isdisjoint(material.settings(fixes_the_text=False))
-
-
-def test_a_batch_waits_for_the_slowest_of_its_texts() -> None:
-    """Two texts take turns to wait: together they wait in every round."""
-    turns = [RoundStep(0.0, 1, 2), RoundStep(0.5, 1, 2)] * 10
-    assert tokens_per_s([turns], FLAT, 1) == pytest.approx(2 / 1.25)
-    assert tokens_per_s([turns[1:], turns[:1]], FLAT, 1) == pytest.approx(2 / 1.25)
-    odd = [*turns, RoundStep(0.0, 1, 2), RoundStep(0.0, 1, 2)]  # an offset of half the rounds is odd: 11
-    assert tokens_per_s([odd], FLAT, 2) == pytest.approx(2 * 22 / (22 + 20 * 0.5))
 
 
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])

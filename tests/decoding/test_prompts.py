@@ -1,5 +1,6 @@
 """Prompt files of every form are read. A broken one is refused with line, reason and the number of good prompts."""
 
+import dataclasses
 import json
 import sys
 from pathlib import Path
@@ -11,6 +12,7 @@ from decoding.errors import BadPrompts
 from decoding.prompts.containers import LONGEST
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import PromptItem, decode, from_rows, read_prompts
+from tests.kit.snapshot import assert_recorded
 
 FILES = Path(__file__).parent / "prompt_files"
 
@@ -25,72 +27,15 @@ def refusal(text: str, name: str = "mine.jsonl") -> str:
     return str(caught.value)
 
 
-def test_our_own_columns_are_read_from_json_lines():
-    assert read("own.jsonl") == [
-        PromptItem("a", "def add(a, b):\n", "code", "train", "    return a + b"),
-        PromptItem("b", "Once upon a time", "prose", "validation"),
-    ]
+def test_a_file_of_every_form_is_read_into_the_prompts_that_it_holds():
+    found = {name: [told(prompt) for prompt in read(name)] for name in sorted(path.name for path in FILES.iterdir())}
+    assert_recorded(found, Path(__file__).with_name("prompts.json"))
 
 
-@pytest.mark.parametrize("name", ["own.csv", "own.tsv"])
-def test_tables_hold_prompts_of_several_lines(name):
-    prompts = read(name)
-    assert [(prompt.id, prompt.category) for prompt in prompts] == [("a", "code"), ("b", "prose")]
-    assert prompts[0].text == 'def add(a, b):\n    """Add, carefully."""\n'
-
-
-def test_plain_text_is_one_prompt_a_line():
-    assert [prompt.text for prompt in read("lines.txt")] == ["The first prompt", "  the second, indented"]
-
-
-def test_plain_text_with_separators_is_one_prompt_between_them():
-    assert [prompt.text for prompt in read("pieces.txt")] == ["def f():\n\n    pass", "The second\nhas two lines"]
-
-
-def test_humaneval_prompts_are_taken_as_they_are():
-    [prompt] = read("humaneval.jsonl")
-    assert prompt.id == "HumanEval/0"
-    assert prompt.text == 'def double(x):\n    """Return twice x."""\n'
-    assert prompt.reference == "    return 2 * x\n"
-
-
-@pytest.mark.parametrize("name", ["mbpp.jsonl", "mbpp-sanitized.json"])
-def test_mbpp_becomes_a_docstring_with_the_first_test(name):
-    [prompt] = read(name)
-    assert prompt.id == "11"
-    assert prompt.text == '"""\nWrite a function to double a number.\nassert double(2) == 4\n"""\n'
-    assert prompt.reference.startswith("def double")
-
-
-def test_cnn_dailymail_asks_for_a_summary():
-    [prompt] = read("cnn-dailymail.csv")
-    assert prompt.text == "Summarize:\nIt rained.\nThen it stopped.\nSummary:\n"
-    assert prompt.reference == "Rain fell."
-
-
-def test_alpaca_puts_the_input_below_the_instruction():
-    with_input, without = read("alpaca.json")
-    assert with_input.text == "Name the colour.\n\nThe sky at noon"
-    assert without.text == "Tell a joke."
-    assert without.reference == "No."
-
-
-def test_gsm8k_is_the_bare_question():
-    [prompt] = read("gsm8k.jsonl")
-    assert (prompt.text, prompt.reference) == ("How many legs have two cats?", "2 * 4 = 8\n#### 8")
-
-
-def test_both_editions_of_ultrafeedback_are_the_bare_instruction():
-    assert [prompt.text for prompt in read("ultrafeedback.jsonl")] == ["Explain tides."]
-    [binarized] = read("ultrafeedback-binarized.jsonl")
-    assert (binarized.id, binarized.text) == ("f0", "Explain tides.")
-
-
-def test_each_turn_of_spec_bench_is_a_prompt_that_follows_the_one_before():
-    first, later, other = read("spec-bench.jsonl")
-    assert (first.id, first.category, first.text) == ("81", "writing", "Write a letter.")
-    assert (later.id, later.category, later.turn, later.follows) == ("81#2", "writing", 2, "81")
-    assert (other.category, other.reference, other.turn) == ("math_reasoning", "8", 1)
+def told(prompt):
+    """Return in what a prompt differs from an empty one."""
+    usual = dataclasses.asdict(PromptItem("", ""))
+    return {name: value for name, value in dataclasses.asdict(prompt).items() if value != usual[name]}
 
 
 def test_a_chat_can_be_read_as_plain_text():

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 import pytest
 import torch
 
-from decoding.choice import choose
 from decoding.core.batch_state import BatchState
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
@@ -19,7 +18,7 @@ from decoding.drafting.source import Chain, View
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import RecordedDraft, replay
 from decoding.strategies.budget import Budget
-from decoding.strategies.disco import AsTrained, Below, Priced
+from decoding.strategies.disco import AsTrained, Priced
 from decoding.trace.events import Drafted
 from tests.kit.recordings import recorded, world
 from tests.kit.worlds import World, stopped_by, verdict_on
@@ -34,35 +33,6 @@ def taught(truth: Callable[[float], float], rounds: int, seed: int = 0) -> Recal
         fates = [dice.random() < truth(estimate) for estimate in estimates]
         recalibration.learn(estimates, fates.index(False) if False in fates else 4)
     return recalibration
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_estimates_that_fit_stay_nearly_as_they_are(seed: int) -> None:
-    moved = taught(lambda estimate: estimate, 60, seed)
-    assert all(abs(moved.corrected(estimate) - estimate) < 0.1 for estimate in (0.3, 0.5, 0.7, 0.9, 0.97))
-
-
-def test_before_any_verdict_an_estimate_is_itself() -> None:
-    for estimate in (0.001, 0.2, 0.5, 0.93, 0.999):
-        assert Recalibration().corrected(estimate) == pytest.approx(estimate)
-
-
-@pytest.mark.parametrize(("said", "true"), [(0.95, 0.5), (0.3, 0.9)])
-def test_a_few_rounds_move_estimates_towards_what_is_accepted(said: float, true: float) -> None:
-    dice, recalibration = random.Random(1), Recalibration()
-    distances = [abs(said - true)]
-    for _ in range(3):
-        for _ in range(8):
-            fates = [dice.random() < true for _ in range(4)]
-            recalibration.learn([said] * 4, fates.index(False) if False in fates else 4)
-        distances.append(abs(recalibration.corrected(said) - true))
-    assert distances[1] < 0.85 * distances[0] and distances[-1] < 0.5 * distances[0]
-
-
-def test_estimates_that_tell_nothing_apart_become_one_number() -> None:
-    moved = taught(lambda estimate: 0.7, 400)
-    assert moved.slope < 0.3
-    assert moved.corrected(0.9) - moved.corrected(0.5) < 0.15
 
 
 def test_tokens_after_the_first_refusal_teach_nothing() -> None:
@@ -88,28 +58,6 @@ def drafts(policy: Chain, estimates: Sequence[float], accepted: int) -> int:
     drafted = next((n for n, each in enumerate(estimates, 1) if policy.stops(each)), len(estimates))
     policy.judged(verdict_on(RecordedDraft(range(drafted)), min(accepted, drafted)))
     return drafted
-
-
-def test_drafts_get_shorter_where_a_sure_classifier_is_wrong_and_longer_where_a_timid_one_is() -> None:
-    sure, timid = Priced(0.4, 20), Priced(0.4, 20)
-    before = drafts(sure, [0.97] * 20, 0), drafts(timid, [0.5] * 20, 20)
-    for _ in range(10):
-        drafts(sure, [0.97] * 20, 0)
-        drafts(timid, [0.5] * 20, 20)
-    assert drafts(sure, [0.97] * 20, 0) < before[0]
-    assert drafts(timid, [0.5] * 20, 20) > before[1]
-
-
-@pytest.mark.parametrize("policy", [Below(0.4, 20), AsTrained(0.4, 20)], ids=["threshold", "as trained"])
-def test_the_published_rule_and_estimates_as_trained_learn_nothing_from_verdicts(policy: Chain) -> None:
-    lengths = {drafts(policy, [0.97] * 5 + [0.3] * 15, 0) for _ in range(20)}
-    assert len(lengths) == 1
-
-
-def test_the_setting_recalibrate_chooses_whether_the_priced_rule_corrects() -> None:
-    kept = choose("disco", {"recalibrate": "false"})
-    assert kept.label == "disco:priced,recalibrate=false"
-    assert type(kept.source()) is AsTrained and type(choose("disco").source()) is Priced
 
 
 def test_a_token_that_a_budget_left_out_was_not_judged() -> None:

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from decoding.backends.registry import Parts
-from decoding.choice import choose, parse_choices
+from decoding.choice import parse_choices
 from decoding.core.drafter import Drafter
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
@@ -22,7 +22,6 @@ from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep, Feature
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Asking, Chain, Copy, Copying, Judgement, View
-from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, counted
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
@@ -35,11 +34,6 @@ ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E73
 
 
 PRICE = 0.3
-PLAIN = parse_choices(
-    "static:5,autoregressive,heuristic:3,oracle:8,threshold:0.35,cap=8,threshold:0.35,cap=8,adaptive=true,"
-    "lookup:3,lookup:10,ngram=4,suffix:0.05,suffix:0.5,cap=3,suffix:0.05,memory=true,"
-    "tree:3/21/1,tree:1/1/1,tree:auto,tree:auto,rows=12,depth=6,tree:4x2,tree:6x2,tree:3x4,tree:2x1"
-)
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
 CLASSIFIED: dict[str, tuple[str, float, DraftClassifier]] = {
     "classifier": ("threshold", 0.5, some_classifier()),
@@ -98,16 +92,6 @@ def test_rows_that_the_draft_must_read_first_count_live_and_replayed(make, sampl
         assert 0 < counts.drafts == counts.catch_ups <= counts.late_rows
     else:
         assert counts.catch_ups == 0, "it has read all that the target accepted"
-
-
-def test_copied_tokens_take_no_pass_of_the_draft_model() -> None:
-    study = RecordedSet([recorded(world(), SAMPLINGS[0])])
-    counts = study.play(choose("suffix", {"threshold": 0.05}))
-    assert counts.drafted > 0 and (counts.draft_passes, counts.drafts) == (0, 0)
-    costs = CostModel.of_one((0.0, 10.0, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2)
-    assert costs.seconds(counts) == pytest.approx(
-        sum(rounds * (costs.verify(1, drafted + 1) + costs.fixed(1)) for drafted, rounds in counts.rounds.items())
-    )
 
 
 class Careless(Copying):
@@ -234,16 +218,6 @@ def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
     assert all(likely)
 
 
-def test_the_classifiers_word_is_in_the_trace() -> None:
-    _, live = world().run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])
-    drafts = [e for e in live.events if isinstance(e, Drafted)]
-    assert any(draft.stop == "rule" for draft in drafts)
-    for draft in drafts:
-        if draft.stop == "rule":
-            assert len(draft.estimate) == len(draft.tokens)
-            assert draft.estimate[-1] < 0.5 <= min(draft.estimate[:-1], default=1.0)
-
-
 @pytest.mark.parametrize("name", CLASSIFIED)
 def test_the_words_in_a_trace_are_of_the_drafts_own_tokens(name: str) -> None:
     """An end token ends its draft without an estimate, even as a round's first token: the estimates of the round before
@@ -313,21 +287,6 @@ def test_only_a_classifier_that_looks_at_nothing_else_is_quick_or_glances() -> N
     made = [some_classifier(), looking_at(features.QUICK), looking_at(features.GLANCE)]
     assert [each.quick for each in made] == [False, True, True]
     assert [each.glances for each in made] == [False, False, True]
-
-
-def test_an_echo_says_what_followed_the_same_tokens_before() -> None:
-    echoes = Echoes()
-    echoes.follow([1, 2, 3, 4, 1, 2])
-    assert echoes.of(3) == [1.0, 1.0, 0.0]  # after 2, and after 1 2, came 3; 4 1 2 is new
-    assert echoes.of(9) == [-1.0, -1.0, 0.0]
-    echoes.take(3)
-    echoes.take(5)  # drafted, and later refused
-    assert echoes.of(4) == [0.0, 0.0, 0.0]
-    echoes.follow([1, 2, 3, 4, 1, 2, 3, 6, 3])
-    assert echoes.of(6) == [1.0, 0.0, 0.0]
-    echoes.take(6)
-    echoes.take(3)
-    assert echoes.of(6) == [1.0, 1.0, 1.0]  # within the draft itself
 
 
 def test_a_column_that_never_changed_in_training_moves_nothing() -> None:

@@ -29,7 +29,7 @@ from decoding.papers.figures import FIGURES, base, disco_3, disco_classifier, fi
 from decoding.papers.files import FILES
 from decoding.papers.files.plate import COLOURS, GREY, Dot, TextMark, plate
 from decoding.papers.methods import methods
-from decoding.papers.outcomes import OutcomeTally, play, total
+from decoding.papers.outcomes import play
 from decoding.papers.recordings import PromptSet
 from decoding.papers.runs import Ran
 from decoding.papers.settings import of_papers
@@ -46,7 +46,6 @@ LOOKAHEAD, EACH = 3, 2
 FAN = (EACH,) * (LOOKAHEAD + 1)
 SSD = choose("ssd", {"lookahead": LOOKAHEAD, "branches": sum(FAN), "fanout": "/".join(map(str, FAN)),
                      "backup": "neural", "placement": "in-turn"})  # fmt: skip
-RANDOM = choose("ssd", {**SSD.params, "backup": "random"})
 
 
 def counted(events: Sequence[Event]) -> tuple[int, int, int]:
@@ -79,38 +78,10 @@ def test_expected_outcomes_under_the_ratio_rule_equal_the_mean_of_live_runs(temp
         assert abs(statistics.mean(ours) - statistics.mean(theirs)) < 3 * deviation
 
 
-def test_a_backup_of_random_tokens_hits_as_in_a_live_run() -> None:
-    """In a vocabulary so large that no random token is the target's."""
-    for seed in range(4):
-        world, sampling = World.of_tables(2000, seed), Sampling(max_new_tokens=60)
-        text, events = lived(world, RANDOM, sampling, seed)
-        tally, (hits, misses, _) = play(expected(world, text, sampling), FAN, FAN), counted(events)
-        assert (tally.hits, tally.misses) == (hits, misses) and misses
-        assert tally.tokens_on_miss == tally.misses
-
-
-def test_a_wider_fan_out_never_hits_less() -> None:
-    world, sampling = World.of_tables(60, 2), Sampling(temperature=0.8, dice="ratio", max_new_tokens=50)
-    outcomes = expected(world, lived(world, choose("autoregressive"), sampling, 1)[0], sampling)
-    rates = [play(outcomes, (fan,) * 5).hit_rate for fan in (1, 2, 4, 8, 60)]
-    assert rates == sorted(rates) and rates[-1] == pytest.approx(1.0)
-
-
 def test_the_best_fan_out_is_found_where_one_branch_adds_nothing_and_the_next_much() -> None:
     hits = [[0.0, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 0.5]]
     assert base.most_hits(hits, 3) == (0, 3)
     assert base.most_hits(hits, 2)[0] >= 1
-
-
-def test_no_fan_out_of_its_size_has_more_hits_than_the_best() -> None:
-    world, sampling = World.of_tables(60, 5), Sampling(temperature=0.8, dice="ratio", max_new_tokens=60)
-    texts = [lived(world, choose("autoregressive"), sampling, seed)[0] for seed in range(3)]
-    outcomes = [expected(world, text, sampling) for text in texts]
-    rates = [
-        base.hit_rate(base.played(outcomes, fan)).value
-        for fan in (base.best(outcomes), base.geometric(outcomes), base.uniform(3))
-    ]
-    assert rates[0] >= max(rates[1:])
 
 
 def test_saguaro_sampling_takes_probability_from_the_tokens_with_a_branch() -> None:
@@ -132,12 +103,6 @@ def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
     judged = [[(0.25, 1.0), (0.25, 0.0)], *[[(0.95, 1.0)]] * 4]
     [unsure, sure] = [found for _, found in disco_classifier._reliability(judged)]
     assert (unsure.value, unsure.low) == (0.5, None) and (sure.value, sure.low) == (1.0, 1.0)
-
-
-def test_tallies_add_up() -> None:
-    one = OutcomeTally(hits=1, tokens_on_hit=3, misses=1, tokens_on_miss=1)
-    assert total([one, one]) == dataclasses.replace(one, hits=2, tokens_on_hit=6, misses=2, tokens_on_miss=2)
-    assert total([one]).tokens_per_round == 2.0
 
 
 def test_a_bootstrap_interval_holds_the_value_and_narrows_with_more_prompts() -> None:
@@ -366,22 +331,30 @@ def drawn(slug: str, origin: str, low: float | None = None) -> dict[str, Any]:
     return FIGURE | {"slug": slug, "paper": paper, "series": [{"origin": origin, "points": [point(1, 0.5, low, low)]}]}
 
 
-def test_methods_tell_of_shared_passes_only_where_texts_were_run_together() -> None:
-    by_formula, run = (told(drawn("ssd-6", origin)) for origin in ("theory", "measured"))
-    assert "share passes" in run and "at most 64 new tokens" in run and "share passes" not in by_formula
+DISCO_4 = drawn("disco-4", "computed")
 
 
-def test_methods_tell_of_the_figures_that_are_drawn_and_of_no_others() -> None:
-    one = told(drawn("ssd-6", "theory"), drawn("disco-4", "published") | {"needs": "a classifier"})
-    assert (
-        "DISCO" not in one and "SSD's use temperature 0." in one and "Published" not in one and "ratio rule" not in one
-    )
-    assert "Intervals" not in one and "Intervals" in told(drawn("ssd-6", "theory", low=0.4))
-    counted = told(drawn("disco-4", "computed"), temperature=0.6)
-    assert "DISCO's figures use temperature 0.6" in counted and "SSD" not in counted
-    assert "Times are" not in counted and "Runs took turns" not in counted
-    both = told(drawn("ssd-3", "published"), drawn("ssd-5", "computed"))
-    assert "temperatures 0, 0.3, 0.7 and 1, and above 0 the expectation" in both and "arXiv 2603.03251;" in both
+@pytest.mark.parametrize(
+    ("figures", "sampling", "said", "unsaid"),
+    [
+        ([drawn("ssd-6", "measured")], {}, ["share passes", "at most 64 new tokens"], []),
+        ([drawn("ssd-6", "theory"), drawn("disco-4", "published") | {"needs": "a classifier"}], {},
+         ["SSD's use temperature 0."], ["share passes", "DISCO", "Published", "ratio rule", "Intervals"]),
+        ([drawn("ssd-6", "theory", low=0.4)], {}, ["Intervals"], []),
+        ([DISCO_4], {"temperature": 0.6}, ["DISCO's figures use temperature 0.6"],
+         ["SSD", "Times are", "Runs took turns", "All use"]),
+        ([drawn("ssd-3", "published"), drawn("ssd-5", "computed")], {},
+         ["temperatures 0, 0.3, 0.7 and 1, and above 0 the expectation", "arXiv 2603.03251;"], []),
+        ([DISCO_4], {"repetition_penalty": 1.1, "top_p": 0.9, "ignore_eos": True},
+         ["All use repetition penalty 1.1 and top p 0.9.", "ignores the end token",
+          "with Drafthouse's own decoder."], []),
+    ],
+)  # fmt: skip
+def test_methods_tell_of_what_is_drawn_and_of_every_setting_and_of_nothing_else(
+    figures: list[dict[str, Any]], sampling: dict[str, Any], said: list[str], unsaid: list[str]
+) -> None:
+    words = told(*figures, **sampling)
+    assert all(each in words for each in said) and not [each for each in unsaid if each in words]
 
 
 def test_methods_name_the_classifier_where_a_figure_of_disco_is_drawn() -> None:
@@ -391,12 +364,6 @@ def test_methods_name_the_classifier_where_a_figure_of_disco_is_drawn() -> None:
         methods({**facts, "sampling": Sampling().to_dict()}, [drawn(slug, "computed")]) for slug in ("disco-4", "ssd-3")
     ]
     assert ["DISCO decides with the classifier ours." in each for each in words] == [True, False]
-
-
-def test_methods_tell_of_every_setting_that_changes_the_text_and_of_the_decoder() -> None:
-    words = told(drawn("disco-4", "computed"), repetition_penalty=1.1, top_p=0.9, ignore_eos=True)
-    assert "All use repetition penalty 1.1 and top p 0.9." in words and "ignores the end token" in words
-    assert "with Drafthouse's own decoder." in words and "All use" not in told(drawn("disco-4", "computed"))
 
 
 def test_a_run_whose_hits_are_counted_by_source_can_be_stored_and_read_again() -> None:

@@ -28,6 +28,7 @@ from decoding.replay.recording_workers import RecordingWorkers, Work, copies_for
 from tests.kit.pairs import pair
 from worker.terminal.trace import Trace
 
+pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
 PROMPTS = [PromptItem(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
 

@@ -6,12 +6,12 @@ import pytest
 import torch
 
 from decoding.choice import Choice, choose
-from decoding.core.loop import decode, decode_all
+from decoding.core.loop import decode_all
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
 from decoding.trace.events import Finished, Recorder
-from tests.kit.worlds import OURS, SHARES_ROWS, World, of_its_own
+from tests.kit.worlds import World, of_its_own
 
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=24),
@@ -26,20 +26,6 @@ def made(world: World, choice: Choice, sampling: Sampling, number: int) -> Seque
     """One sequence on the world's models, with caches of its own."""
     own = World(world.target.model.new_runner(), world.draft.model.new_runner(), ENDS)
     return own.sequence(choice, PROMPTS[number], sampling, number, None, Recorder())
-
-
-@torch.inference_mode()
-@pytest.mark.parametrize("name", SAMPLINGS)
-@pytest.mark.parametrize("choice", OURS, ids=lambda choice: choice.label)
-def test_texts_that_are_stepped_together_are_those_of_each_alone(choice: Choice, name: str) -> None:
-    world = World.of_tables(12, 7)
-    together = [made(world, choice, SAMPLINGS[name], number) for number in range(3)]
-    decode_all(together)
-    for number, sequence in enumerate(together):
-        alone = made(world, choice, SAMPLINGS[name], number)
-        assert decode(alone) == sequence.decoded or (name == "ratio" and choice in SHARES_ROWS)
-        if not choice.spec.prepares_ahead:  # texts share the rows of what is prepared (test_ssd_at_load.py)
-            assert of_its_own(alone) == of_its_own(sequence)
 
 
 @torch.inference_mode()

@@ -7,7 +7,6 @@ import dataclasses
 import itertools
 import math
 from collections import Counter, abc
-from functools import partial
 from typing import Any
 
 import pytest
@@ -16,7 +15,7 @@ import torch
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, parse_choices
 from decoding.core.load import Load
-from decoding.core.loop import decode, decode_all
+from decoding.core.loop import decode_all
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.drafting.fan_outs import ChosenOutcomes
@@ -24,24 +23,24 @@ from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
-from decoding.replay.ssd.simulator import simulate, simulate_together
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.ssd.track import Track
-from decoding.ssd.copying import copier
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
 from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
-from decoding.trace.accounting import count, rates
-from decoding.trace.events import Anticipated, Drafted, Event, Recorder
+from decoding.trace.events import Anticipated, Event, Recorder
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded
 from tests.kit.pairs import LETTERS, Letters, comparison
 from tests.kit.recordings import tracked
-from tests.kit.worlds import World, of_its_own, state_of, tables
+from tests.kit.table import TableRunner
+from tests.kit.worlds import World, state_of, tables
+
+pytestmark = pytest.mark.slow
 
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
@@ -64,26 +63,6 @@ def events(sequence: Sequence) -> abc.Sequence[Event]:
 
 
 # Exactness ------------------------------------------------------------------------------------------------------------
-
-
-@torch.inference_mode()
-def test_other_neighbours_change_nothing_under_ratio_dice() -> None:
-    def beside(count: int) -> list[int]:
-        made = batch_of(World.of_tables(12, 7), ssd("ssd:4,branches=6,backup=neural"), SAMPLINGS["ratio"], count)
-        decode_all(made)
-        return made[0].decoded.tokens
-
-    assert beside(1) == beside(2) == beside(7)
-
-
-@torch.inference_mode()
-def test_where_the_rows_suffice_for_all_every_event_is_that_of_the_text_alone() -> None:
-    world, choice = World.of_tables(3, 5), ssd("ssd:1,branches=40,backup=neural")
-    together = batch_of(world, choice, SAMPLINGS["shared"], 4)
-    decode_all(together)
-    for one, other in zip(together, batch_of(world, choice, SAMPLINGS["shared"], 4), strict=True):
-        decode(other)
-        assert of_its_own(one) == of_its_own(other)
 
 
 @torch.inference_mode()
@@ -112,17 +91,6 @@ def test_the_likeliest_outcomes_of_all_texts_get_the_rows() -> None:
     }
     assert granted["open"].outcomes == ((0, 0), (1, 1), (0, 2)) and granted["open"].fanout == (2, 1)
     assert granted["open"].predicted_hit == pytest.approx(0.75)
-
-
-@torch.inference_mode()
-@pytest.mark.parametrize("count", [2, 5])
-def test_a_pass_of_the_draft_never_has_more_branches_than_the_budget(count: int) -> None:
-    made = batch_of(World.of_tables(12, 7), ssd("ssd:3,branches=7,backup=neural"), SAMPLINGS["greedy"], count)
-    decode_all(made)
-    rounds: Counter[int] = Counter()
-    for sequence in made:
-        rounds.update({e.round: len(e.branches) for e in events(sequence) if isinstance(e, Anticipated)})
-    assert max(rounds.values()) == 7
 
 
 # The backup -----------------------------------------------------------------------------------------------------------
@@ -222,13 +190,6 @@ def test_a_text_whose_draft_answers_nan_ends_alone_wherever_it_meets_it() -> Non
         assert ends[BrokenModel] < len(PROMPTS)
 
 
-def test_cancelling_a_full_batch_ends_it_at_once() -> None:
-    told: list[object] = []
-    made = comparison(choices=[ssd().at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
-    assert list(made.run(told.append)) == []
-    assert 2 <= len(told) < len(PROMPTS)
-
-
 def test_after_a_cancelled_batch_the_next_one_has_all_rows() -> None:
     prompts = [PromptItem(str(n), "ab") for n in range(4)]
     told: list[object] = []
@@ -261,47 +222,6 @@ def plan(branches: int | None) -> Plan:
     return Plan(SpeculatorSettings(4, branches, backup="neural"))
 
 
-@pytest.mark.parametrize("placement", [IN_TURN, ANYTIME], ids=lambda placement: placement.name)
-@pytest.mark.parametrize("step_s", [1.0, 9.0], ids="a step takes {} s".format)
-@pytest.mark.parametrize("branches", [10, None])
-def test_for_one_user_the_simulation_hits_and_takes_as_long_as_that_of_texts_alone(
-    placement: Placement, step_s: float, branches: int | None
-) -> None:
-    tracks, costs = recorded_texts(4), dataclasses.replace(COSTS, branches=[(1, step_s), (16, 2 * step_s)])
-    found = simulate_together(tracks, plan(branches), costs, 1, placement)
-    alone = simulate(tracks, plan(branches), costs, placement)
-    assert found.hit_rate == pytest.approx(alone.rates["hit_rate"])
-    assert found.tokens_per_s_device == pytest.approx(alone.tokens_per_s_device, rel=1e-6)
-
-
-def test_where_rows_suffice_texts_that_are_simulated_together_hit_as_they_do_alone_and_fewer_rows_hit_less() -> None:
-    tracks = recorded_texts(6)
-    alone, plenty, few = (
-        simulate_together(tracks, plan(branches), COSTS, users) for branches, users in ((10, 1), (10, 3), (10, 6))
-    )
-    assert alone.hit_rate > plenty.hit_rate > few.hit_rate > 0
-
-
-@pytest.mark.parametrize("users", [1, 3, 6])
-def test_a_draft_beside_the_target_hides_what_it_prepares_until_that_takes_longer_than_a_verification(
-    users: int,
-) -> None:
-    tracks = recorded_texts(6)
-    speeds = [
-        [
-            simulate_together(tracks, plan(10), dataclasses.replace(COSTS, branches=[(1, pass_s)]), users, placement)
-            for placement in (IN_TURN, ANYTIME)
-        ]
-        for pass_s in (0.1, 1.0, 9.0)
-    ]
-    for in_turn, beside in speeds:
-        assert beside.tokens_per_s_device > in_turn.tokens_per_s_device
-    for in_turn, beside in speeds[:2]:  # there is time for all of it
-        assert beside.hit_rate == in_turn.hit_rate
-    assert speeds[0][1].tokens_per_s_device == pytest.approx(speeds[1][1].tokens_per_s_device)
-    assert speeds[2][1].tokens_per_s_device < speeds[1][1].tokens_per_s_device
-
-
 def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_it() -> None:
     tracks, slow = recorded_texts(4), dataclasses.replace(COSTS, slower=1.5, delay=1 / 3)
 
@@ -325,27 +245,6 @@ def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
     with_noise = dataclasses.replace(COSTS, noise=(8, 1.0))
     quiet, noisy = (simulate_together(tracks, plan(10), costs, 2) for costs in (COSTS, with_noise))
     assert noisy.tokens_per_s_device < quiet.tokens_per_s_device
-
-
-@pytest.mark.parametrize("backup", ["neural", "copy"])
-def test_a_simulated_batch_hits_as_often_as_a_live_one(backup: WantedBackup) -> None:
-    world = World.of_tables(14, 7, noise=0.5)
-    tracks = [untimed(tracked(world, Sampling(max_new_tokens=40), number)) for number in range(4)]
-    memory = dict[str, Any]()
-    made = [
-        World(world.target.model.new_runner(), world.draft.model.new_runner(), memory=memory).sequence(
-            ssd(f"ssd:4,branches=10,backup={backup}"), [3, 1], Sampling(max_new_tokens=40), number, None, Recorder()
-        )
-        for number in range(4)
-    ]
-    with torch.inference_mode():
-        decode_all(made)
-    live = rates([counted for sequence in made if (counted := count(events(sequence)))])["hit_rate"]
-    settings = SpeculatorSettings(4, 10, backup=backup)
-    found = simulate_together(tracks, Plan(settings, copier=partial(copier, settings)), COSTS, 4)
-    assert found.hit_rate == pytest.approx(live, abs=0.1)
-    used = {event.backup for sequence in made for event in events(sequence) if isinstance(event, Drafted)}
-    assert backup in used
 
 
 @pytest.mark.parametrize("backup", ["auto", "by-batch"])

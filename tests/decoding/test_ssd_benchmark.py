@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import _ssd_figures as figures
-from benchmarks._ssd_bars import OURS, by_default, contestants, race
+from benchmarks._ssd_bars import OURS, by_default, race
 from benchmarks._ssd_figures import Contestant
 from benchmarks.ssd import main
 from decoding.choice import choose
@@ -57,13 +57,6 @@ def test_it_has_a_figure_for_every_bar_and_every_accounting(found: dict[str, Any
         assert len(row["tokens_per_s_per_core"]) == 3
 
 
-def test_only_the_fastest_of_each_kind_are_measured_and_all_are_told(found: dict[str, Any]) -> None:
-    assert len(found["sweep"]["tokens_per_s"]) == len(RACERS)
-    kinds = [name.partition(":")[0] + name[-8:] for name in found["tokens_per_s"]]
-    assert len(kinds) == len(set(kinds)) == 5
-    assert set(found["tokens_per_s"]) <= set(found["sweep"]["tokens_per_s"])
-
-
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
@@ -82,22 +75,6 @@ def test_what_cannot_be_run_is_refused_in_words(
         main()
     assert ended.value.code == 2
     assert words in capsys.readouterr().err
-
-
-def test_it_prints_all_of_it(found: dict[str, Any]) -> None:
-    lines: list[str] = []
-    figures.show(found, lines.append)
-    text = "\n".join(lines)
-    assert "static on one core, the other idle" in text and "static on both cores" in text
-
-
-def test_static_is_swept_as_hard_as_ssd_and_on_as_many_cores() -> None:
-    racers = contestants(is_quick=False, with_classifier=True)
-    for cores in (1, 2):
-        swept = [r.choice.params["lookahead"] for r in racers if r.choice.strategy == "static" and r.cores == cores]
-        assert swept == [1, 2, 3, 4, 5, 6, 7, 8]
-    assert len({racer.name for racer in racers}) == len(racers)
-    assert contestants(is_quick=True, with_classifier=False)[-1].choice.strategy == "ssd"
 
 
 def test_what_dice_are_worth_is_read_off_at_temperature_one() -> None:

@@ -26,7 +26,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BrokenModel, DraftLost
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, runner_in
 from decoding.ssd.transport.draft_server import DraftServer
@@ -47,8 +46,10 @@ from decoding.trace.timing import Clock
 from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, alike, run, table_draft, texts
 from tests.kit.pairs import Letters
 from tests.kit.runners import Counting
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, some_classifier, state_of, tables
 
+pytestmark = pytest.mark.slow
 ALONE, BESIDE, *OTHERS = parse_choices(
     "autoregressive,ssd:4,branches=16,backup=neural,placement=beside,ssd:3,branches=9,placement=beside,"
     "ssd:3,branches=9,backup=by-batch,placement=beside,ssd-disco:5,branches=9,placement=beside"
@@ -303,13 +304,3 @@ def test_cancelling_a_full_batch_ends_it_and_the_process_serves_the_next_one(pro
     pid = process.pid
     assert texts(run(pair, BESIDE, SAMPLINGS["greedy"], Load(4))) == texts(run(pair, ALONE, SAMPLINGS["greedy"], ONE))
     assert process.pid == pid
-
-
-def test_one_process_serves_one_text_and_many_in_turn(process: Asking) -> None:
-    pair, sampling = of_tables(process), SAMPLINGS["shared"]
-    alone = texts(run(pair, ALONE, sampling, ONE))
-    pids = set()
-    for at in (Load(3), ONE, Load(8), ONE, Load(2)):
-        assert texts(run(pair, BESIDE, sampling, at)) == alone
-        pids.add(process.pid)
-    assert len(pids) == 1

@@ -13,7 +13,6 @@ from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
@@ -22,8 +21,10 @@ from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Verified
 from tests.kit.patient import Patient
 from tests.kit.processes import LINUX
+from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
 
+pytestmark = pytest.mark.slow
 VOCAB, PROMPT, NEW = 14, [3, 1], 40
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=NEW),

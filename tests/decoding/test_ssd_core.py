@@ -1,90 +1,36 @@
-"""SSD in turn: hit or miss, and whatever answers a miss, the text is the target's."""
+"""SSD in turn: a speculator alone, fan-outs and guesses, and what is refused before anything starts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
 import torch
 
+from decoding.backends.pair import ModelPair
 from decoding.backends.registry import build
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import choose, parse_choices
+from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
+from decoding.disco import features
+from decoding.disco.classifier import DraftClassifier
+from decoding.disco.echoes import Echoes
+from decoding.drafting import fan_outs as fanout
 from decoding.drafting.ssd_settings import SpeculatorSettings
-from decoding.errors import BadStrategy
-from decoding.models.table import TableRunner
+from decoding.errors import BadDevice, BadStrategy, OutOfMemory
+from decoding.ssd.memory import GIB, check_branches
 from decoding.ssd.policy.breadth import TRIALS, TRIED
+from decoding.ssd.policy.planner import planner_for
+from decoding.ssd.speculator.drawing import DraftedChain, Estimator, bend
+from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.ssd.transport.messages import SpeculatorRecipe
-from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.kit.worlds import Solo, World, state_of, tables
+from decoding.trace.events import Anticipated
+from tests.kit.table import TableRunner
+from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=50)
-
-
-def label(choice: Choice) -> str:
-    return choice.label
-
-
-def drafts_of(events: Sequence[Event]) -> list[Drafted]:
-    return [event for event in events if isinstance(event, Drafted)]
-
-
-# Exactness ------------------------------------------------------------------------------------------------------------
-
-
-def test_a_draft_is_the_same_whether_it_was_prepared_or_not() -> None:
-    """A hit changes when a draft is made, never its tokens, even under ratio dice, where the text depends on it."""
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=60)
-    for seed in range(4):
-        world = World.of_tables(12, seed)
-        for text in ("ssd:4,backup=neural", "ssd:4,branches=2,backup=neural"):
-            assert (
-                world.run(parse_choices(text)[0], [3, 1], sampling, seed)[0]
-                == (world.run(choose("static", {"lookahead": 4}), [3, 1], sampling, seed)[0])
-            )
-
-
-# What is prepared -----------------------------------------------------------------------------------------------------
-
-
-def rounds_with_preparation(events: Sequence[Event]) -> list[tuple[Anticipated, Verified, Drafted]]:
-    """Return the preparation of a round, its outcome, and the next draft."""
-    prepared = {event.round: event for event in events if isinstance(event, Anticipated)}
-    verdicts = {event.round: event for event in events if isinstance(event, Verified)}
-    return [
-        (prepared[draft.round - 1], verdicts[draft.round - 1], draft)
-        for draft in drafts_of(events)
-        if draft.round - 1 in prepared
-    ]
-
-
-def test_the_predicted_hit_rate_is_near_the_measured_one() -> None:
-    for text in ("ssd:4,backup=neural", "ssd:4,fanout=measured,backup=neural", "ssd:4,fanout=uniform,branches=6"):
-        hits, predicted = [], []
-        for seed in range(8):
-            sampling = Sampling(temperature=1.0, max_new_tokens=200)
-            _, recorder = World.of_tables(40, seed, noise=1.0).run(parse_choices(text)[0], [3, 1], sampling, seed)
-            found = rounds_with_preparation(recorder.events)
-            hits += [draft.source == "hit" for _, _, draft in found]
-            predicted += [prepared.predicted_hit for prepared, _, _ in found]
-        assert sum(predicted) / len(hits) == pytest.approx(sum(hits) / len(hits), abs=0.1)
-
-
-def test_shared_dice_tell_the_draft_what_the_target_may_say() -> None:
-    """With dice of its own the target answers a refusal with the token that the draft finds least likely."""
-    rates = {}
-    for dice in ("shared", "ratio"):
-        found = []
-        for seed in range(10):
-            sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=100)  # type: ignore[arg-type]
-            _, recorder = World.of_tables(200, seed, noise=0.5).run(
-                choose("ssd", {"backup": "neural"}), [3, 1], sampling, seed
-            )
-            found += [draft.source == "hit" for _, _, draft in rounds_with_preparation(recorder.events)]
-        rates[dice] = sum(found) / len(found)
-    assert rates["shared"] > 1.5 * rates["ratio"]
 
 
 # A speculator alone ---------------------------------------------------------------------------------------------------
@@ -204,7 +150,86 @@ def test_texts_of_a_run_learn_together_how_many_branches_pay_and_each_round_tell
     assert rows()[:TRIALS] != [*TRIED, *TRIED]
 
 
-def test_the_command_line_may_spell_parameters_short() -> None:
-    [choice] = parse_choices("ssd:k=3,fanout=5/4/3/0+12/0/0/0,backup=ngram,C=0.5")
-    assert choice.label == "ssd:3,fanout=5/4/3/0+12/0/0/0,backup=ngram,constant=0.5"
-    assert parse_choices(choice.label) == [choice]
+def test_a_geometric_fan_out_is_that_of_the_theorem() -> None:
+    """The published formula at a = 0.8, r = 0.55, K = 7, 24 branches: 4.2 3.6 3.1 2.7 2.3 2.0 1.8 4.3."""
+    assert fanout.geometric(7, 24, 0.8, 0.55) == (4, 4, 3, 3, 2, 2, 2, 4)
+    assert fanout.geometric(7, 24, 0.9, 0.55)[-1] == 8
+
+
+def test_a_shorter_draft_keeps_the_branches_of_the_end() -> None:
+    assert fanout.fitted((4, 3, 2, 1), 3) == (4, 3, 2, 1)
+    assert fanout.fitted((4, 3, 2, 1), 1) == (4, 6)
+
+
+def test_holding_back_makes_the_cached_tokens_less_likely_and_leaves_the_others_in_proportion() -> None:
+    scores = torch.log(torch.tensor([[0.56, 0.28, 0.10, 0.06]]))
+    bent = torch.softmax(bend(scores, 0.5, 1), -1)
+    torch.testing.assert_close(bent, torch.tensor([[0.28, 0.14, 0.10, 0.06]]) / 0.58)
+    assert bend(scores, 1.0, 3) is scores and bend(scores, 0.5, 0) is scores
+
+
+def test_what_the_text_said_before_is_guessed_first_where_it_has_proved_right() -> None:
+    planner = planner_for(SpeculatorSettings(lookahead=1, branches=1), by_estimates=True)
+    draft = Draft((3,), torch.empty(1, 0), 1, "limit", "fresh", 1)
+    guesses = [[7, 5], [4, 8]]
+    for _ in range(100):
+        planner.learn(draft, accepted=0, rank=0, echo_length=2)
+    assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[2, 0]).outcomes == ((0, 7),)
+    assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[0, 0]).outcomes == ((1, 4),)
+    # 0.7 x 0.56 > 0.3 x 0.55
+    assert planner.choose(draft, [0.3, 0.55], guesses, echo_lengths=[0, 0]).outcomes == ((0, 7),)
+    for _ in range(2000):
+        planner.learn(draft, accepted=0, rank=1, echo_length=2)
+    assert planner.choose(draft, [0.6, 0.55], guesses, echo_lengths=[2, 0]).outcomes == ((0, 5),)
+    chosen = planner.choose(draft, [0.7, 0.55], guesses, echo_lengths=[2, 0])
+    assert chosen.outcomes == ((1, 4),) and chosen.predicted_hit == pytest.approx(0.7 * 0.55)
+
+
+def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> None:
+    asked = some_classifier()
+    unasked = [number for number, name in enumerate(features.NAMES) if name not in features.QUICK]
+    hidden = asked.drafted.hidden.index_fill(1, torch.tensor(unasked), 0.0)
+    estimator = Estimator(DraftClassifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
+    scores = torch.tensor([[-torch.inf, 3.0, -torch.inf]])
+    told, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
+    looked, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes())
+    assert told == pytest.approx(looked, abs=0.01) and 0.0 < told < 1.0
+
+
+MANY = choose("ssd", {"lookahead": 64, "branches": 512})
+
+
+def test_more_branches_than_memory_holds_are_refused_with_both_figures() -> None:
+    """2 x 4 bytes x 512 branches x 64 tokens x 131,072 scores are 32 GiB."""
+    with pytest.raises(OutOfMemory, match=r"ssd:64,branches=512 needs at least 32\.0 GiB .* 31\.0 GiB are free"):
+        check_branches(MANY, vocab=1 << 17, free=31 * GIB)
+    check_branches(MANY, vocab=1 << 17, free=32 * GIB)
+    check_branches(choose("static"), vocab=1 << 17, free=0)
+
+
+def test_the_cap_of_ssd_disco_counts_as_its_depth() -> None:
+    with pytest.raises(OutOfMemory, match="512 branches of 64 tokens"):
+        check_branches(choose("ssd-disco", {"cap": 64, "branches": 512}), vocab=1 << 17, free=31 * GIB)
+
+
+class Vast(TableRunner):
+    """A draft with a vocabulary that no machine has room for 32,768 rows of."""
+
+    def __init__(self) -> None:
+        super().__init__(torch.zeros(3, 3))
+        self.vocab_size = 1 << 40
+
+
+def test_nothing_is_started_where_one_of_the_strategies_cannot_run() -> None:
+    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2)) as process:
+        pair = ModelPair(Vast(), Vast(), None, frozenset(), torch.float32, draft_process=process)  # type: ignore[arg-type]
+        with pytest.raises(OutOfMemory, match="Use fewer branches"):
+            pair.begin([choose("ssd", {"placement": "in-turn", "branches": 1, "lookahead": 1}), MANY])
+        assert process.pid is None
+
+
+def test_a_placement_that_the_machine_has_not_is_refused_before_another_strategy_has_its_process() -> None:
+    table = TableRunner(torch.zeros(3, 3))
+    pair = ModelPair(table, table, None, frozenset(), torch.float32)  # type: ignore[arg-type]
+    with pytest.raises(BadDevice, match="two processor cores"):
+        pair.begin([choose("ssd"), choose("ssd", {"placement": "beside"})])

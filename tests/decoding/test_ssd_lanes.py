@@ -22,7 +22,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.fast.runner import FastRunner
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
 from decoding.ssd.transport.messages import SpeculatorRecipe
@@ -32,6 +31,7 @@ from decoding.trace.timing import Clock
 from tests.kit import models
 from tests.kit.pairs import pair, prompts
 from tests.kit.rehearsal import captured_runner, on_a_gpu
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, some_classifier, state_of, tables
 
 CPU = torch.device("cpu")
@@ -73,16 +73,6 @@ def is_draft(event: Event) -> TypeGuard[Drafted]:
     return isinstance(event, Drafted)
 
 
-@pytest.mark.parametrize("looks", [0, 1, 2, 3, None])
-@pytest.mark.parametrize("with_classifier", [False, True])
-@pytest.mark.parametrize("name", ["greedy", "shared"])
-def test_the_text_is_the_targets_own_whenever_it_is_done(name: str, with_classifier: bool, looks: int | None) -> None:
-    world = World.of_tables(VOCAB, 2, noise=0.9)
-    alone, _ = world.run(choose("autoregressive"), PROMPT, SAMPLINGS[name], 5)
-    decoded, _ = run(world, SAMPLINGS[name], looks, with_classifier)
-    assert decoded == alone
-
-
 @pytest.mark.parametrize("name", SAMPLINGS)
 def test_with_time_it_does_what_it_does_in_turn(name: str) -> None:
     world, sampling = World.of_tables(VOCAB, 2, noise=0.9), SAMPLINGS[name]
@@ -97,10 +87,16 @@ def test_with_time_it_does_what_it_does_in_turn(name: str) -> None:
     assert seen == wanted and {source for _, _, source, _ in seen} == {"fresh", "hit", "miss"}
 
 
-def test_it_prepares_while_the_target_is_not_done_and_not_longer() -> None:
+@pytest.mark.parametrize("with_classifier", [False, True])
+@pytest.mark.parametrize("name", ["greedy", "shared"])
+def test_it_prepares_while_the_target_is_not_done_and_not_longer_and_no_text_depends_on_that(
+    name: str, with_classifier: bool
+) -> None:
     world = World.of_tables(VOCAB, 2, noise=0.9)
+    alone, _ = world.run(choose("autoregressive"), PROMPT, SAMPLINGS[name], 5)
     for looks in (0, 1, 2, 3):
-        _, recorder = run(world, SAMPLINGS["greedy"], looks)
+        decoded, recorder = run(world, SAMPLINGS[name], looks, with_classifier)
+        assert decoded == alone
         prepared = [event for event in recorder.events if isinstance(event, Anticipated)]
         assert max((event.passes for event in prepared), default=0) == looks
         hits = sum(isinstance(event, Drafted) and event.source == "hit" for event in recorder.events)

@@ -22,6 +22,7 @@ from tests.kit.pairs import Letters
 from tests.kit.rehearsal import captured_runner, on_a_gpu
 from tests.kit.worlds import World, some_classifier
 
+pytestmark = pytest.mark.slow
 CPU = torch.device("cpu")
 ALONE = choose("autoregressive")
 SSD = {

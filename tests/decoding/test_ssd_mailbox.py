@@ -71,13 +71,6 @@ def test_the_count_goes_on_past_its_end() -> None:
         assert reader.read() == bytes([number])
 
 
-def test_the_same_words_again_are_another_message() -> None:
-    _, writer, reader = slots()
-    for _ in range(3):
-        writer.write(b"same")
-        assert reader.read() == b"same"
-
-
 def test_half_a_message_is_none() -> None:
     """Another processor may see part of a write: the count before the words, or some of the words."""
     memory, writer, reader = slots()
@@ -113,15 +106,6 @@ def test_what_was_said_before_the_other_side_opened_is_heard() -> None:
     assert there.wait(patience_s=DEADLINE) == b"early"
     here.close()
     there.close()
-
-
-def test_both_sides_are_heard(ends: tuple[Mailbox, Mailbox]) -> None:
-    here, there = ends
-    for number in range(3):
-        here.send(b"question %d" % number)
-        assert there.has_mail and there.wait() == b"question %d" % number
-        there.send(b"answer %d" % number)
-        assert here.wait(patience_s=DEADLINE) == b"answer %d" % number
 
 
 def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mailbox]) -> None:

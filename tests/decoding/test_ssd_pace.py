@@ -15,13 +15,13 @@ from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
-from decoding.ssd.policy.breadth import AGAIN, LOOK, TRIALS, TRIED, Breadth
+from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
 from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Origin
 from tests.kit.runners import Watched
+from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, some_classifier, state_of, tables
 
 GREEDY = Sampling()
@@ -152,28 +152,6 @@ def test_the_first_rounds_of_a_run_try_what_a_step_takes_and_later_ones_now_and_
     made = breadth(100, 10, 600)
     later = [made.choose(LIKELY, hides=True) for _ in range(2 * AGAIN)]
     assert Counter(later) == {4: 2 * AGAIN - 2, TRIED[0]: 1, TRIED[1]: 1}
-
-
-def test_most_rounds_ask_for_no_more_outcomes_than_they_open() -> None:
-    made, most, asked = breadth(100, 10, 600), 16, []
-    for _ in range(10 * LOOK):
-        asks = made.asks(most)
-        opened = made.choose(LIKELY[:asks], hides=True)
-        assert opened <= asks
-        asked.append(asks > opened)
-    assert sum(asked) <= 2 * LOOK + len(asked) // LOOK
-
-
-def test_where_the_target_waits_for_every_step_a_branch_must_bring_more_than_its_row_costs() -> None:
-    free, dear = breadth(30, 0, 0, is_known=True), breadth(30, 9, 0, is_known=True)
-    assert free.choose(LIKELY, hides=False) == 12 and dear.choose(LIKELY, hides=False) == 3
-
-
-def test_what_is_hardly_better_changes_no_number() -> None:
-    made = breadth(100, 10, 600)
-    before = made.choose(LIKELY, hides=True)
-    made.note_round(4, 620)
-    assert made.choose(LIKELY, hides=True) == before
 
 
 def test_where_nothing_can_follow_no_number_is_learnt() -> None:

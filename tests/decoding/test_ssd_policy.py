@@ -25,19 +25,6 @@ def policy(backup: WantedBackup = "neural", prices: TokenPrices | None = None) -
     )
 
 
-def test_a_draft_grows_as_far_as_the_average_draft_is_worth_one_more_token() -> None:
-    asked: list[int] = []
-
-    def survival(tokens: int, chance: float) -> float:
-        asked.append(tokens)
-        return chance
-
-    decides = policy(prices=TokenPrices(waiting=0.5, beside=0.1))  # before any verdict 0.8 of the tokens are accepted
-    assert decides.grows(3, lambda: survival(3, 0.5)) and not decides.grows(3, lambda: survival(3, 0.4))
-    assert not decides.grows(4, lambda: survival(4, 1.0))  # 0.8 ** 4 is 0.41: the classifier is not asked
-    assert asked == [3, 3]
-
-
 def test_branches_are_final_when_they_are_done_or_would_not_grow_unless_they_are_too_long_to_verify_whole() -> None:
     decides = policy(prices=TokenPrices(waiting=0.5, beside=0.4))
     assert not decides.is_final(3, is_done=False) and decides.is_final(3, is_done=True)
@@ -45,36 +32,6 @@ def test_branches_are_final_when_they_are_done_or_would_not_grow_unless_they_are
     assert 0.8**11 < 0.4 / 4 < 0.8**10
     assert decides.is_final(10, is_done=True) and not decides.is_final(11, is_done=True)
     assert policy().is_final(11, is_done=True)  # nobody can be asked
-
-
-def test_neither_the_refused_token_nor_an_end_token_is_guessed() -> None:
-    assert policy().guessable([4, END, 7, 5], refused=7) == [4, 5]
-    assert policy().guessable([4, END, 7, 5], refused=None) == [4, 7, 5]
-
-
-@pytest.mark.parametrize(
-    ("echo", "drafted", "guesses"),
-    [
-        (8, 2, [8, 4, 5]),  # in place of the drafted token, which is no guess
-        (5, 2, [5, 4]),
-        (8, None, [4, 8, 5]),  # after a whole acceptance the favourite is the first guess
-        (2, 2, [4, 5]),
-        (4, None, [4, 5]),
-        (END, 2, [4, 5]),
-        (None, 2, [4, 5]),
-    ],
-)
-def test_an_echo_is_guessed_first_in_place_of_the_favourite(
-    echo: int | None, drafted: int | None, guesses: Sequence[int]
-) -> None:
-    listed = [4, 5]
-    assert policy().put_echo_first(listed, echo, drafted) == (guesses != [4, 5])
-    assert listed == guesses
-
-
-def test_no_echo_is_guessed_where_nothing_can_follow() -> None:
-    listed: list[int] = []
-    assert not policy().put_echo_first(listed, 8, None) and not listed
 
 
 def test_a_backup_drafts_up_to_its_first_end_token_and_leaves_what_it_does_not_know_to_the_model() -> None:

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from functools import partial
 from importlib import import_module
@@ -21,12 +20,13 @@ from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import DraftLost
 from decoding.measure.comparison import Measurement
-from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
-from tests.kit.processes import DEADLINE, LINUX, state
+from tests.kit.processes import DEADLINE, LINUX, state, until
+from tests.kit.table import TableRunner
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).resolve().parents[2]
 
 OWNER = """
@@ -35,7 +35,7 @@ from functools import partial
 import torch
 from decoding.ssd.transport.draft_process import Cores
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.models.table import TableRunner
+from tests.kit.table import TableRunner
 
 process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2))
 process.begin()
@@ -52,9 +52,7 @@ DEEDS = {
 
 
 def until_gone(pid: int) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while state(pid):
-        assert time.monotonic() < deadline, f"process {pid} is still there"
+    until(lambda: not state(pid), f"the end of process {pid}")
 
 
 @LINUX
@@ -77,9 +75,7 @@ def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProces
     process.begin()
     pid = process.pid
     assert pid
-    deadline = time.monotonic() + DEADLINE
-    while state(pid) != "S":
-        assert time.monotonic() < deadline
+    until(lambda: state(pid) == "S", "it to sleep")
     process.end()
     assert state(pid) == "" and process.pid is None
     process.end()  # twice does no harm
@@ -88,7 +84,7 @@ def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProces
 def test_it_finds_packages_where_its_starter_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine without network may have its packages in a folder of PYTHONPATH."""
     (tmp_path / "packages_elsewhere.py").write_text(
-        "import torch\nfrom decoding.models.table import TableRunner\n\n"
+        "import torch\nfrom tests.kit.table import TableRunner\n\n"
         "def runner():\n    return TableRunner(torch.zeros(3, 3))\n"
     )
     monkeypatch.syspath_prepend(tmp_path)

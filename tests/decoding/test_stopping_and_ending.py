@@ -1,29 +1,7 @@
 import torch
 
 from decoding.core.ending import Ending
-from decoding.drafting.source import Judgement
-from decoding.replay.player import RecordedDraft
-from decoding.strategies.heuristic import TwoMoreOrOneFewer
-from decoding.strategies.threshold import Adaptive, cheapest_threshold
-
-
-def verdict(confidences: list[float], accepted: int) -> Judgement:
-    return Judgement(RecordedDraft(range(len(confidences)), confidences), accepted)
-
-
-def test_the_heuristic_adds_two_after_full_acceptance_and_takes_one_otherwise() -> None:
-    policy = TwoMoreOrOneFewer(2)
-    lookaheads = []
-    for accepted in (2, 1, 0, 0, 0):
-        policy.judged(verdict([0.5] * policy.lookahead, accepted))
-        lookaheads.append(policy.lookahead)
-    assert lookaheads == [4, 3, 2, 1, 1]
-
-
-def test_a_round_without_a_draft_teaches_the_heuristic_nothing() -> None:
-    policy = TwoMoreOrOneFewer(3)
-    policy.judged(verdict([], 0))
-    assert policy.lookahead == 3
+from decoding.strategies.threshold import cheapest_threshold
 
 
 def roc_choice(judged: list[tuple[float, bool]]) -> float:
@@ -46,21 +24,6 @@ def test_the_adaptive_threshold_minimises_false_alarms_and_three_times_the_misse
 
 def test_one_class_alone_moves_no_threshold() -> None:
     assert cheapest_threshold([(0.9, True)] * 8, 0.4) == 0.4
-
-
-def test_the_adapted_threshold_governs_the_very_next_round() -> None:
-    policy = Adaptive(0.4, 20)
-    policy.judged(verdict([0.9, 0.8, 0.7, 0.6, 0.2], 3))
-    assert policy.threshold == 0.4  # four tokens judged: too few
-    policy.judged(verdict([0.9, 0.8, 0.5], 2))
-    assert policy.threshold == 0.7
-
-
-def test_tokens_after_the_first_refusal_teach_nothing() -> None:
-    one, other = Adaptive(0.4, 20), Adaptive(0.4, 20)
-    one.judged(verdict([0.9, 0.8, 0.7, 0.9, 0.8, 0.3], 5))
-    other.judged(verdict([0.9, 0.8, 0.7, 0.9, 0.8, 0.3, 0.99, 0.01], 5))
-    assert one.threshold == other.threshold != 0.4
 
 
 def spell(tokens: list[int]) -> str:

@@ -13,8 +13,8 @@ from decoding.drafting.features import DraftStep, Feature
 from decoding.drafting.source import Chain
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.runner import align
-from decoding.models.table import TableRunner
 from decoding.trace.events import Drafted, Event, Verified
+from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 from tests.laws.chances import check_chances
 

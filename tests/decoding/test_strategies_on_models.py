@@ -22,6 +22,7 @@ from tests.kit import models
 from tests.kit.pairs import Letters
 from tests.kit.worlds import OURS, RANKED, World
 
+pytestmark = pytest.mark.slow
 PROMPT = [5, 17, 3, 60]
 GREEDY = Sampling(max_new_tokens=40)
 SHARED = Sampling(temperature=0.8, dice="shared", max_new_tokens=40, repetition_penalty=1.1)

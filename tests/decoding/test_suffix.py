@@ -1,4 +1,4 @@
-"""Suffix decoding: the automaton knows what a scan of the text finds, and drafts are as long as the match is sure."""
+"""Sources that copy: suffix decoding by its automaton, and prompt lookup as transformers does it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 
 import pytest
+import torch
+from transformers.generation.candidate_generator import PromptLookupCandidateGenerator
 
 from decoding.choice import choose
-from decoding.dice.sampling import Sampling
+from decoding.drafting.source import Copy, Source, View, next_of
 from decoding.drafting.suffixes import Suffixes
+from decoding.errors import BadStrategy
+from decoding.strategies.lookup import PromptLookup
 from decoding.strategies.suffix import MOST_TEXTS, RecentTexts, Remembering, SuffixDecoding
-from decoding.trace.events import Drafted
 from tests.kit.copies import some_text
-from tests.kit.worlds import World
 
 
 def repeated(text: Sequence[int]) -> int:
@@ -63,36 +65,9 @@ def draft(text: Sequence[int], threshold: float = 0.3) -> Sequence[int]:
     return proposer.copied()
 
 
-def test_a_longer_match_makes_a_longer_draft() -> None:
-    tail = [*range(50, 80)]
-    short, long = (draft([*match, *tail, 0, *match]) for match in ([1], [1, 2, 3, 4, 5, 6]))
-    assert 0 < len(short) < len(long)
-    assert long == tail[: len(long)]
-
-
-def test_a_disputed_follower_makes_a_shorter_draft() -> None:
-    tail, match = [*range(50, 80)], [1, 2, 3]
-    sure = [*match, *tail, 0, *match, *tail, 0, *match]
-    disputed = [*match, *tail, 0, *match, 90, 91, 0, *match]
-    assert 0 < len(draft(disputed)) < len(draft(sure))
-
-
 def test_the_follower_that_came_most_often_is_proposed_and_of_equal_ones_the_latest() -> None:
     assert draft([7, 1, 5, 7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 1
     assert draft([7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 2
-
-
-def test_estimates_are_told_and_multiply_to_the_threshold() -> None:
-    world = World.of_tables(3, seed=1)
-    choice, sampling = choose("suffix", {"threshold": 0.25, "cap": 20}), Sampling(max_new_tokens=60)
-    recorder = world.run(choice, [0, 1, 0, 1], sampling)[1]
-    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
-    assert any(len(draft.tokens) > 1 for draft in drafts)
-    for event in drafts:
-        survival = 1.0
-        for estimate in event.estimate:
-            survival *= estimate
-        assert len(event.estimate) == len(event.tokens) and survival >= 0.25
 
 
 @pytest.mark.parametrize("text", [[], [1], [1, 2, 3]], ids=["empty", "one token", "no repeat"])
@@ -159,3 +134,65 @@ def test_the_automaton_finds_in_another_text_what_a_scan_finds(vocab: int) -> No
 
 def grams(text: Sequence[int], n: int) -> set[tuple[int, ...]]:
     return {tuple(text[i : i + n]) for i in range(len(text) - n + 1)}
+
+
+def theirs(text: Sequence[int], lookahead: int, ngram: int, ends: Sequence[int], max_length: int) -> list[int]:
+    generator = PromptLookupCandidateGenerator(
+        eos_token_id=torch.tensor(ends) if ends else None,
+        num_output_tokens=lookahead,
+        max_matching_ngram_size=ngram,
+        max_length=max_length,
+    )
+    candidates, _ = generator.get_candidates(torch.tensor([text]))
+    return candidates[0, len(text) :].tolist()
+
+
+def copy_of(source: Source, view: View) -> tuple[Sequence[int], str]:
+    """The tokens that a source copies, and why it wants no more."""
+    asking, tokens = source.propose(view), list[int]()
+    ask = next_of(asking)
+    if isinstance(ask, Copy):
+        tokens, ask = [*ask.tokens], next_of(asking)
+    assert isinstance(ask, str)
+    return tokens, ask
+
+
+@pytest.mark.parametrize(("lookahead", "ngram"), [(10, 2), (1, 1), (3, 5), (20, 3), (64, 32)])
+@pytest.mark.parametrize("ends", [(), (2,), (0, 5)], ids=["no end token", "one", "two"])
+def test_tokens_and_their_number_equal_those_of_transformers_at_each_position(
+    lookahead: int, ngram: int, ends: Sequence[int]
+) -> None:
+    dice, found = random.Random(lookahead), 0
+    for vocab in (3, 12, 60):
+        whole = some_text(dice, 120, vocab)
+        source, view = PromptLookup(lookahead, ngram), View(ends=ends, vocab=vocab)
+        at = dice.randrange(1, 10)
+        while at < len(whole):
+            room = len(whole) - at - 1  # transformers proposes beyond it, and cuts what was accepted too much
+            expected = theirs(whole[:at], lookahead, ngram, ends, len(whole))[:room]
+            view.text, view.room = whole[:at], room
+            assert [*copy_of(source, view)[0]] == expected
+            found += len(expected)
+            at += dice.randrange(1, 6)  # a round commits several tokens
+    assert found > 50
+
+
+def test_a_draft_says_why_it_ended() -> None:
+    def stop(text: Sequence[int], limit: int, ends: Sequence[int] = ()) -> str:
+        return copy_of(PromptLookup(4, 2), View(text, limit, ends))[1]
+
+    text = [1, 2, 3, 4, 5, 6, 1, 2]
+    assert stop(text, 9) == "limit"
+    assert stop(text, 3) == "length"
+    assert stop(text, 9, [5]) == "eos"
+    assert stop([1, 2, 3, 1, 2], 9) == "match"
+
+
+@pytest.mark.parametrize("params", [{"ngram": 0}, {"lookahead": 0}, {"lookahead": 65}, {"ngram": "two"}], ids=str)
+def test_settings_that_transformers_would_refuse_are_refused(params: dict[str, object]) -> None:
+    with pytest.raises(BadStrategy, match="lookup: "):
+        choose("lookup", params)
+
+
+def test_a_token_that_the_models_do_not_share_is_not_proposed() -> None:
+    assert copy_of(PromptLookup(5, 1), View([1, 2, 99, 3, 1], 9, vocab=10))[0] == [2]

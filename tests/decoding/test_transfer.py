@@ -18,6 +18,7 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from tests.kit.pairs import SHARED, pair, prompts
 
+pytestmark = pytest.mark.slow
 COSTS = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(24))), 0.2, 0.1, 0.02, 0.02)
 FIGURE = FIGURES["disco-transfer"]
 

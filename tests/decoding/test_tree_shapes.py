@@ -1,8 +1,9 @@
-"""Shapes of trees: which one is worth most, how one is written, and what verdicts teach about them."""
+"""Shapes of trees: which one is worth most, how one is written, what verdicts teach, and when trees pay."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 
 import pytest
@@ -17,13 +18,19 @@ from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
+from decoding.dice.verify import by_tree
 from decoding.drafting.records import Ranked, Record, RecordedText
-from decoding.drafting.tree_shapes import PRIOR, RANKS, FixedShape, RankCounts, ShapeByWorth, TreeShape, best_shape
-from decoding.models.table import TableModel
+from decoding.drafting.tree_shapes import RANKS, FixedShape, TreeShape, best_shape
+from decoding.errors import BadStrategy
+from decoding.prices.cost_model import CostModel
+from decoding.replay.planning import RecordedSet
 from decoding.replay.player import Player
+from decoding.replay.tree_worth import shape_of, tree_worth, with_row_price
 from decoding.trace.events import Recorder
 from tests.kit.pairs import Letters
-from tests.kit.worlds import state_of, tables
+from tests.kit.recordings import recorded, world
+from tests.kit.table import TableModel
+from tests.kit.worlds import World, state_of, tables
 
 CHANCES = [0.62, 0.17, 0.08, 0.04, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001, 0.0005]
 
@@ -86,18 +93,6 @@ def test_a_shape_is_written_as_the_followers_of_each_place() -> None:
     assert shape.within(1).text == "3" and not len(shape.within(-1))
 
 
-def test_before_any_verdict_a_shape_follows_the_prior_and_then_what_was_counted() -> None:
-    counts = RankCounts()
-    assert counts.chances(2) == [pytest.approx(PRIOR)] * 2
-    second = ShapeByWorth(counts, tokens=8, depth=4)
-    narrow = second.shape()
-    for _ in range(400):
-        counts.learn([1, 2])
-    assert counts.chances(3)[0][1] > 0.9 and counts.chances(3)[1][2] > 0.9
-    wide = second.shape()
-    assert wide.path([1, 2]) and len(wide.path([1, 2])) == 2 > len(narrow.path([1, 2]))
-
-
 def test_a_recorded_text_is_played_as_far_as_its_ranks_are_in_the_tree() -> None:
     text = Ranked.of([7, 8, 9, 5], [[7, 1], [2, 8], [3, 4], [5, 6]], room=4)
     assert text.ranks == [0, 1, 2, 0]
@@ -126,3 +121,76 @@ def test_texts_that_draft_trees_share_the_passes_of_both_models() -> None:
     assert len([*pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(3))]) == 3
     passes = CountingModel.shared[before:]
     assert passes.count(3) > len(passes) / 2, "most passes are of all three texts"
+
+
+def test_the_target_reads_no_accepted_token_twice() -> None:
+    world = World.of_tables(12, 7)
+    read: list[int] = []
+    extend = world.target.extend
+    world.target.extend = lambda tokens, need=1: read.append(len(tokens)) or extend(tokens, need)  # type: ignore[func-returns-value,method-assign,assignment]
+    world.run(choose("tree", {"shape": "4x2"}), [3, 1], Sampling(max_new_tokens=40), 1)
+    assert sum(read) <= 1 + 1, "the prompt, and at most one round without a draft"
+
+
+@pytest.mark.parametrize(
+    ("own", "path", "token", "outcome"),
+    [
+        ([5, 0, 0, 0], (), 5, "correction"),
+        ([1, 7, 0, 0], (0,), 7, "correction"),
+        ([1, 3, 0, 9], (0, 2), 9, "bonus"),
+        ([2, 0, 4, 0], (1,), 4, "bonus"),
+    ],
+)
+def test_the_targets_choices_are_followed_through_the_tree(own, path, token, outcome) -> None:
+    verdict = by_tree(own, tokens=(1, 2, 3), parents=(-1, -1, 0))
+    assert (verdict.path, verdict.token, verdict.outcome) == (path, token, outcome)
+    assert verdict.accepted == len(path)
+
+
+@pytest.mark.parametrize(
+    "shape", ["", "0", "0x2", "4x0", "8x9", "ax2", "-1x2", "3//1", "3/2111", "3/0", "3/-", "z/z", "1/" * 999]
+)
+def test_a_shape_that_is_no_tree_is_refused(shape: str) -> None:
+    with pytest.raises(BadStrategy, match="shape is"):
+        choose("tree", {"shape": shape})
+
+
+COSTS = CostModel.of_one((0.0, 10.0, 10.1), draft=1.0, draft_round=0.0, catch_up=0.0, round=0.0)
+
+
+@pytest.fixture(scope="module")
+def texts() -> RecordedSet:
+    return RecordedSet([recorded(world(seed), Sampling(temperature=1.0, max_new_tokens=40), seed) for seed in range(8)])
+
+
+def test_a_tree_is_never_slower_than_the_chain_of_as_many_tokens_if_its_places_cost_rows_alone(
+    texts: RecordedSet,
+) -> None:
+    for row in tree_worth(texts, COSTS).same_rows:
+        assert row.tree_tokens_per_s >= 0.98 * row.chain_tokens_per_s, "the shape is learnt along the way"
+
+
+def test_the_price_up_to_which_a_tree_wins_separates_prices_at_which_it_does(texts: RecordedSet) -> None:
+    found = tree_worth(texts, COSTS)
+    most = found.most_row_price
+    assert most is not None and found.row_price < most < 1.0
+    dear = tree_worth(texts, with_row_price(COSTS, 1.2 * most))
+    assert dear.row_price > most == pytest.approx(dear.most_row_price, rel=0.01)
+    assert f"at most {100 * most:.1f} % of a pass" in found.sentence
+
+
+def test_no_row_is_cheap_enough_where_each_place_costs_the_draft_much(texts: RecordedSet) -> None:
+    costly = replace(COSTS.with_drafting(0.1), in_tree=20.0)
+    found = tree_worth(texts, costly)
+    assert found.most_row_price is None and "at no price" in found.sentence
+
+
+def test_a_shape_says_how_often_each_place_is_accepted(texts: RecordedSet) -> None:
+    fixed = choose("tree", {"shape": "2/11"})
+    places = shape_of(texts.texts(), fixed)
+    assert [(place.parent, place.rank) for place in places] == [(-1, 0), (-1, 1), (0, 0), (1, 0)]
+    assert places[0].accepted > places[1].accepted > 0
+    assert places[0].accepted + places[1].accepted <= 1 and places[0].accepted >= places[2].accepted
+    counts = texts.play(fixed)
+    assert sum(place.accepted for place in places) * counts.target_passes == pytest.approx(counts.accepted)
+    assert len(TreeShape.read("2/11")) == len(places)

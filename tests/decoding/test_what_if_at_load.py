@@ -10,7 +10,7 @@ from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
 from decoding.replay.at_load import play
-from decoding.replay.what_if.at_load import SimulationAtLoad, simulate_at_load
+from decoding.replay.what_if.at_load import PlayedSimulation, simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.strategies.static import SameLength
@@ -93,7 +93,7 @@ def recorded() -> RecordedComparison:
 
 
 def test_what_if_at_load_is_the_replay_at_load_of_the_same_texts_at_these_prices(recorded: RecordedComparison) -> None:
-    found = simulate_at_load(recorded, choose("static", {"lookahead": 3}).at(Load(4)), 4)
+    found = simulate_played(recorded, choose("static", {"lookahead": 3}).at(Load(4)), 4)
     requests = [RecordedText(places.record(False), places.prompt_length) for places in recorded.prompts]
     fast = play(requests, lambda: SameLength(3), recorded.costs, 4).requests
     slow = play(requests, lambda: SameLength(0), without_draft(recorded.costs), 4, drafts=False).requests
@@ -106,23 +106,11 @@ def without_draft(costs: CostModel) -> CostModel:
     return CostModel(costs.target, rest=costs.rest)
 
 
-def speedup(recorded: RecordedComparison, users: int, strategy: str = "static", **params: object) -> SimulationAtLoad:
-    return simulate_at_load(recorded, choose(strategy, params or {"lookahead": 7}).at(Load(users)), users)
-
-
-def test_long_drafts_pay_less_the_more_users_ask(recorded: RecordedComparison) -> None:
-    few, some, many = (speedup(recorded, users).ratio for users in (2, 8, 32))
-    assert few > some > many
+def speedup(recorded: RecordedComparison, users: int, strategy: str = "static", **params: object) -> PlayedSimulation:
+    return simulate_played(recorded, choose(strategy, params or {"lookahead": 7}).at(Load(users)), users)
 
 
 def test_an_answer_says_how_much_of_it_no_run_priced(recorded: RecordedComparison) -> None:
     assert speedup(recorded, 4, lookahead=4).unmeasured == 0.0
     assert speedup(recorded, 4, lookahead=9).unmeasured > 0.5
     assert speedup(recorded, 16, lookahead=4).unmeasured == 1.0
-
-
-def test_copied_drafts_take_no_pass_of_a_draft_model(recorded: RecordedComparison) -> None:
-    recorded.prompts[0].tokens = [1, 2, 3] * 8
-    dear = RecordedComparison(recorded.prompts, 6, *with_loads(COSTS.with_drafting(4500), {}, 9.0))
-    [first, *_] = simulate_at_load(dear, choose("lookup", {"lookahead": 4}).at(Load(4)), 4).times
-    assert first[0] > max(first[1:])

@@ -30,7 +30,7 @@ from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
-from decoding.replay.what_if.at_load import simulate_at_load
+from decoding.replay.what_if.at_load import simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import simulate
@@ -173,13 +173,8 @@ def what_if(name: str, users: int) -> Rows:
     found = traced(name)
     rows = {}
     for choice in parse_choices(f"{ASKED},{ASKED_AHEAD}"):
-        if users > 1:
-            answer: Any = simulate_at_load(found, choice, users)
-        elif choice.spec.prepares_ahead:
-            assert found.ahead
-            answer = found.ahead.play(choice)
-        else:
-            answer = simulate(found, choice)
+        is_played = users > 1 or choice.spec.prepares_ahead
+        answer: Any = simulate_played(found, choice, users) if is_played else simulate(found, choice)
         rows[choice.label] = {
             "ratio": answer.ratio,
             "interval": answer.interval,

@@ -24,10 +24,10 @@ from decoding.core.batch_state import BatchState
 from decoding.core.loop import Batch
 from decoding.dice.sampling import Sampling
 from decoding.models.runner import ModelRunner
-from decoding.models.table import StateOf, TableModel, TableRunner, last_token
 from decoding.prices.cost_model import CostModel
 from decoding.trace.events import Recorder, to_dict
 from decoding.trace.timing import Clock
+from tests.kit.table import StateOf, TableModel, TableRunner, last_token
 from tests.kit.worlds import World, state_of, tables
 
 VOCAB, NEW = 14, 32

@@ -12,6 +12,7 @@ from decoding.strategies import STRATEGIES
 from tests.golden import documents, live
 from tests.golden.behaviour import FILE, FOLDER, Case, cases, difference, document, kinds, path_of
 
+pytestmark = pytest.mark.slow
 RECORDED = json.loads(FILE.read_text())
 CASES, DOCUMENTS = dict(cases()), dict(documents.cases())
 

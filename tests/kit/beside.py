@@ -16,10 +16,10 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.draft_process import Cores
 from decoding.trace.events import EventSink, Recorder
 from tests.kit import models
+from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
 ANYWHERE = Cores(2)  # tests run where there is room

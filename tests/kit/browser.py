@@ -12,7 +12,8 @@ from typing import Any
 
 from playwright.sync_api import Page, expect
 
-from tests.kit.up import DEADLINE, ROOT, Up
+from tests.kit.processes import DEADLINE
+from tests.kit.up import ROOT, Up
 
 SHOTS = os.environ.get("DRAFTHOUSE_SHOTS")
 PATIENCE = DEADLINE  # a crowded machine takes long to load a model, and nothing here says how long it should

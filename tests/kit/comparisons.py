@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import io
-from typing import Any
-
-from arro3.io import read_parquet
-
 from decoding.choice import parse_choices
 from decoding.measure.sample import sample_from_dict
 from tests.kit import make
@@ -26,13 +21,6 @@ def decoded_at(world: World, speeds: dict[str, float]) -> Comparison:
         sample.tokens_per_s = sample_from_dict(sample.numbers).tokens_per_s
         sample.save()
     return comparison
-
-
-def read(content: bytes) -> list[dict[str, Any]]:
-    """Rows of a Parquet file."""
-    table = read_parquet(io.BytesIO(content)).read_all()
-    columns = {name: table[name].to_pylist() for name in table.schema.names}
-    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
 def state(comparison: Comparison) -> str:

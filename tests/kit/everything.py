@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 from django.test import Client
@@ -25,6 +27,7 @@ from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
 NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
+PAGES: dict[tuple[str, bool], bool] = {}  # which routes answer with a page: all are asked once per process
 COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, Upload, AuditEntry, SavedView)
 
 
@@ -173,19 +176,22 @@ def pages(world: Any) -> dict[str, str]:
     things["pair-history"] = things["pair"]
     User.objects.filter(pk=world.bob.pk).update(is_operator=True)
     world.bob.memberships.update(role=Role.OWNER)
-    client, found = Client(), {}
+    client = Client()
     client.force_login(world.bob)
+    addresses = dict(_addresses(things))
+    if not PAGES:
+        PAGES.update({found: _is_page(client, address) for found, address in addresses.items()})
+    return {found[0]: address for found, address in addresses.items() if PAGES[found]}
+
+
+def _addresses(things: dict[str, Any]) -> Iterator[tuple[tuple[str, bool], str]]:
+    """Every address, and before it the name of its route and whether it names a thing."""
     for name in sorted({name for name in get_resolver().reverse_dict if isinstance(name, str)} - {*NO_PAGES}):
         for arguments in ([], [things[name].pk] if name in things else []):
-            try:
-                address = reverse(name, args=arguments)
-            except NoReverseMatch:
-                continue
-            answer = client.get(address)
-            if (
-                answer.status_code == 200
-                and answer["Content-Type"].startswith("text/html")
-                and "/api/v1/" not in address
-            ):
-                found[name] = address
-    return found
+            with suppress(NoReverseMatch):
+                yield (name, bool(arguments)), reverse(name, args=arguments)
+
+
+def _is_page(client: Client, address: str) -> bool:
+    answer = client.get(address)
+    return answer.status_code == 200 and answer["Content-Type"].startswith("text/html") and "/api/v1/" not in address

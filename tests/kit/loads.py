@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter, abc
+from collections import abc
 
 import torch
 
-from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
-from decoding.core.ending import Decoded, Ending
-from decoding.core.load import Load
-from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.measure.sample import SampleResult
-from decoding.models.table import TableRunner
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
-from decoding.trace.events import Recorder
 from tests.golden.documents import COSTS  # type: ignore[attr-defined]  # mypy takes the folder of that name
-from tests.kit.law import Draw
 from tests.kit.pairs import LETTERS, Letters, comparison, pair
+from tests.kit.table import TableRunner
 from tests.kit.worlds import some_classifier, tables
 
 PROMPTS = [
@@ -45,20 +39,6 @@ def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: objec
     world.hold("", some_classifier())
     made = comparison(sampling, choices=choices, **{"pair": world, "prompts": PROMPTS, **settings})
     return [sample for group in made.run() for sample in group]
-
-
-def drawing_at(
-    pair: ModelPair, choice: Choice, sampling: Sampling, load: Load, ends: frozenset[int] = frozenset()
-) -> Draw:
-    """Decode a prompt once for each seed at a load, and count the first three tokens."""
-
-    def draw(seeds: range) -> Counter[tuple[int, ...]]:
-        requests = [Request(choice, [0, 1, 2], sampling, seed, Ending(ends)) for seed in seeds]
-        answers = [answer for _, answer in pair.contestant(choice).run(requests, lambda _: Recorder(), never, load)]
-        assert len(answers) == len(seeds)
-        return Counter(tuple(answer.tokens[:3]) for answer in answers if isinstance(answer, Decoded))
-
-    return draw
 
 
 def fragile() -> ModelPair:

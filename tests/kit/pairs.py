@@ -11,8 +11,8 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Measurement
-from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
+from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
 LETTERS = "abcdefghijkl"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Container, Sequence
 from typing import Any
 
@@ -10,7 +9,7 @@ import torch
 
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.draft_process import DraftProcess
-from tests.kit.processes import DEADLINE, state
+from tests.kit.processes import state, until
 
 
 class Patient:
@@ -22,7 +21,7 @@ class Patient:
 
     def extend(self, tokens: Sequence[int], need: int = 1) -> torch.Tensor:
         assert self._process.pid
-        until(lambda: state(self._process.pid or 0) == "S")
+        until(lambda: state(self._process.pid or 0) == "S", "the draft to sleep")
         return self._target.extend(tokens, need)
 
     def __getattr__(self, name: str) -> Any:
@@ -48,9 +47,3 @@ class Striking:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._target, name)
-
-
-def until(is_so: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + DEADLINE
-    while not is_so():
-        assert time.monotonic() < deadline

@@ -11,7 +11,7 @@ import torch
 from torch import Tensor
 
 from decoding.models.runner import Feed, ModelRunner
-from decoding.models.table import TableModel, TableRunner
+from tests.kit.table import TableModel, TableRunner
 from tests.kit.worlds import state_of
 
 

@@ -32,15 +32,6 @@ class Stranger:
         self.fields += 1
         self.page.fill(field, words)
 
-    def select(self, field: str, choice: str) -> None:
-        self.fields += 1
-        self.page.select_option(field, choice)
-
-    def slide(self, field: str, key: str) -> None:
-        self.fields += 1
-        self.page.focus(field)
-        self.page.keyboard.press(key)
-
     def choose(self, box: str, files: Any) -> None:
         """Choose files, and wait until the server has them."""
         self.fields += 1

@@ -11,12 +11,13 @@ import sys
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from tests.kit.processes import DEADLINE, until
+
 ROOT = Path(__file__).parents[2]
-DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
 
 ADD_PAIR = """
 import sys, django
@@ -37,14 +38,6 @@ registry.add_pair(name="small", target=models[0], draft=models[1], by=owner)
 lines = "\\n".join(f"w{n + 1} w{n + 2} w{n + 3}" for n in range(20))
 prompt_sets.add_dataset(name="words", file_name="words.txt", text=lines, by=owner)
 """
-
-
-def until(holds: Callable[[], Any], what: str, within: float = DEADLINE) -> Any:
-    deadline = time.monotonic() + within
-    while not (found := holds()):
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.05)
-    return found
 
 
 class Up:
@@ -110,13 +103,13 @@ class Up:
 
     def patiently(self, path: str, token: str) -> Any:
         """Read, even while the web server is being started again."""
-        deadline = time.monotonic() + DEADLINE
-        while True:
-            try:
-                return self.call(path, token)
-            except (urllib.error.URLError, OSError):
-                assert time.monotonic() < deadline
-                time.sleep(0.1)
+
+        def answer() -> list[Any]:
+            with suppress(OSError):
+                return [self.call(path, token)]
+            return []
+
+        return until(answer, "an answer")[0]
 
 
 def family(data: Path) -> dict[int, str]:

@@ -26,7 +26,6 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner, hashed
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.messages import Question, SpeculatorRecipe
@@ -36,6 +35,7 @@ from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder, to_dict
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
+from tests.kit.table import TableRunner, hashed
 
 RANKED = parse_choices(
     "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"
@@ -50,9 +50,6 @@ SSD = parse_choices(
     "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2,"
     "ssd-disco:4,branches=4,backup=copy"
 )
-# Its draft is shorter after a hit than after a miss, and which of them it is depends on the rows that others take. So
-# under ratio dice, where a text depends on the lengths of its drafts, neighbours change its text, though never its law.
-SHARES_ROWS = [choice for choice in OURS if choice.spec.prepares_ahead and choice.classifier is not None]
 
 
 def label(value: object) -> str | None:

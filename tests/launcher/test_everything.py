@@ -170,3 +170,12 @@ def test_a_quick_run_leaves_out_what_needs_a_database_or_a_machine_but_smoke_tes
     assert all_pass(tmp_path, ["-p", "tests.conftest", "--quick", "--collect-only", "-q"])
     told = capfd.readouterr().out
     assert re.findall(r"::(\w+)", told) == ["test_part", "test_smoke"] and "2 deselected" in told
+
+
+GREEDY = "import torch; torch.set_num_threads(2)"
+ALONE = "import torch; assert torch.get_num_threads() == 1"
+
+
+def test_threads_that_a_test_takes_are_taken_back(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    write(tmp_path, GREEDY, ALONE)
+    assert all_pass(tmp_path, ["-p", "tests.conftest"]) and "2 passed in" in capfd.readouterr().out

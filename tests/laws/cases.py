@@ -27,13 +27,13 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.params import Param, Value
 from decoding.drafting.strategy import Strategy
 from decoding.errors import BadStrategy
-from decoding.models.table import last_token
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Event, Recorder
 from decoding.trace.timing import Clock
+from tests.kit.table import last_token
 from tests.kit.worlds import World
 from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, bridged
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 
 from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
-from decoding.models.table import TableRunner
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified, from_dict, to_dict
+from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 from tests.laws.cases import BESIDE, OURS, Case, Run, cases, events_of
 from tests.laws.drawing import Drawing

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import torch
 
-from decoding.models.table import TableRunner
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Method, shared
 from decoding.vocabularies.spelling import Spelling
+from tests.kit.table import TableRunner
 from tests.kit.worlds import STATES, World, state_of, tables
 
 

@@ -26,29 +26,20 @@ def ask(prompts: Path, *more: str) -> Arguments:
     return read_arguments(["--target", "big", "--draft", "small", "--prompts", str(prompts), *more])
 
 
-def test_autoregressive_takes_part_even_when_nobody_names_it(prompts: Path) -> None:
+def test_autoregressive_takes_part_even_when_nobody_names_it_and_keeps_its_place_when_it_is_named(
+    prompts: Path,
+) -> None:
     args = ask(prompts, "--strategies", "static:4,threshold:0.4,cap=10")
     assert [choice.label for choice in args.choices] == ["autoregressive", "static:4", "threshold:0.4,cap=10"]
     assert args.remarks == ("autoregressive runs too: it is what the others are compared with.",)
-
-
-def test_autoregressive_keeps_its_place_when_it_is_named(prompts: Path) -> None:
-    args = ask(prompts, "--strategies", "static:4,autoregressive")
-    assert [choice.label for choice in args.choices] == ["static:4", "autoregressive"]
-    assert args.remarks == ()
+    named = ask(prompts, "--strategies", "static:4,autoregressive")
+    assert ([choice.label for choice in named.choices], named.remarks) == (["static:4", "autoregressive"], ())
 
 
 def test_another_baseline_is_named_as_the_table_names_it_or_shorter(prompts: Path) -> None:
     assert ask(prompts).baseline == "autoregressive"
     for named in ("heuristic:5", "heuristic"):
         assert ask(prompts, "--baseline", named).baseline == "heuristic:5"
-    with pytest.raises(DrafthouseError) as told:
-        ask(prompts, "--strategies", "static:4", "--baseline", "static:8")
-    assert str(told.value) == (
-        "static:8 takes no part, so nothing can be relative to it. --baseline can be autoregressive or static:4."
-    )
-    with pytest.raises(DrafthouseError, match="--baseline names one strategy"):
-        ask(prompts, "--baseline", "static:4,heuristic")
 
 
 @pytest.fixture
@@ -152,18 +143,18 @@ def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -
         ("--limit 0", "--limit: '0' is not a whole number from 1 up."),
         ("--limit １２", "--limit: '１２' is not a whole number from 1 up."),
         ("--limit " + "9" * 5000, f"--limit: '{'9' * 40}' is not a whole number from 1 up."),
-        ("--max-new-tokens １２", "--max-new-tokens: invalid int value: '１２'."),
         ("--seed " + "9" * 5000, "--seed: invalid int value: '9999"),
         ("--temperature nan", "--temperature: invalid float value: 'nan'."),
         ("--temperature １", "--temperature: invalid float value: '１'."),
-        ("--temperature hot", "--temperature: invalid float value: 'hot'."),
         ("--temperature -1", "temperature is -1.0; it must lie between 0 and 10."),
-        ("--max-new-tokens 0", "max_new_tokens is 0; it must lie between 1 and 1,000,000."),
-        ("--strategies statik", "There is no strategy 'statik'"),
         ("--strategies static:0", "static: lookahead is '0', outside 1 to 64."),
-        ("--strategies static:4,static:4", "static:4 is named twice"),
         ("--split validation", "prompts.jsonl has no prompt of the split 'validation'"),
         ("--pair starter", "--pair names both models"),
+        (
+            "--strategies static:4 --baseline static:8",
+            "static:8 takes no part, so nothing can be relative to it. --baseline can be autoregressive or static:4.",
+        ),
+        ("--baseline static:4,heuristic", "--baseline names one strategy"),
     ],
 )
 def test_a_slip_is_told_in_a_sentence(prompts: Path, more: str, sentence: str) -> None:
@@ -200,10 +191,3 @@ def test_what_is_missing_is_told_in_a_sentence(flags: str, sentence: str) -> Non
     with pytest.raises(DrafthouseError) as told:
         read_arguments(flags.split())
     assert str(told.value).startswith(sentence)
-
-
-def test_a_broken_prompt_is_told_with_its_line(tmp_path: Path) -> None:
-    broken = tmp_path / "prompts.jsonl"
-    broken.write_text('{"text": "one"}\n{"text": \n')
-    with pytest.raises(DrafthouseError, match="line 2"):
-        ask(broken)

@@ -7,8 +7,9 @@ import json
 import os
 import shlex
 import shutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 
@@ -21,59 +22,61 @@ from decoding.papers.figure import Figure, RepeatOptions, described, sampling_op
 from decoding.papers.figures import FIGURES
 from decoding.papers.runs import Ran
 from decoding.papers.settings import BATCHES
+from tests.kit.terminal import ROOT, given, read
 from worker.terminal import papers
 from worker.terminal.arguments import read_arguments
 from worker.terminal.parser import BadArguments
 
-STARTER = Path(__file__).parents[2] / "starter"
+STARTER = ROOT / "starter"
 SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
 TINY = ["--threads", "1", "--max-new-tokens", "8", "--limit", "4"]
 QUICK = "disco-4,disco-5,ssd-fan-outs"  # needs no clock
 
 
+PAIR = STARTER / "pair"
+OWN = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]  # prompts for a pair of one's own
+
+
 @pytest.fixture
 def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    def run(*arguments: object) -> int:
-        monkeypatch.setattr(sys, "argv", ["drafthouse", *map(str, arguments)])
-        return papers.main()
+    return partial(given, monkeypatch, papers.main)
 
-    return run
+
+def points(out: Path, slug: str) -> list[dict[str, str]]:
+    with (out / f"{slug}.csv").open() as file:
+        return [*csv.DictReader(file)]
 
 
 def origins(out: Path, slug: str) -> set[str]:
-    with (out / f"{slug}.csv").open() as file:
-        return {row["origin"] for row in csv.DictReader(file)}
+    return {row["origin"] for row in points(out, slug)}
 
 
 def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_texts_from_the_folder(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+    command, tmp_path, capsys
+):
     assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
     assert "recording: 4/4, about" in capsys.readouterr().err
     assert {path.name for path in tmp_path.glob("disco-4.*")} == {f"disco-4.{e}" for e in ("svg", "pdf", "csv", "py")}
-    with (tmp_path / "disco-4.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["origin"] == "computed"]
-    assert sum(float(row["y"]) for row in rows) == pytest.approx(1.0)
+    computed = [float(row["y"]) for row in points(tmp_path, "disco-4") if row["origin"] == "computed"]
+    assert sum(computed) == pytest.approx(1.0)
 
     kept = tmp_path / "evidence" / "figure-disco-4.json"
-    kept.write_text(json.dumps(json.loads(kept.read_text()) | {"why": "Drawn before."}))
+    kept.write_text(json.dumps(read(kept) | {"why": "Drawn before."}))
     assert command(*SMALL, "--figures", QUICK, "--out", tmp_path) == 0
     told = capsys.readouterr()
     assert "Drawn before." in told.out and "ssd-fan-outs: Theorem 12" in told.out
     assert "recording at temperature 0:" in told.err and "recording: " not in told.err
     assert "disco-5: Figure 5" in told.out and "not drawn; it needs prompts of at least two categories" in told.out
     assert not [*tmp_path.glob("disco-5.*")]
-    found = json.loads((tmp_path / "papers.json").read_text())
+    found = read(tmp_path / "papers.json")
     assert [figure["slug"] for figure in found["figures"]] == QUICK.split(",")
     assert found["methods"] in told.out and "4 of code.jsonl" in found["methods"]
 
 
-def test_a_recipe_repeats_the_users_own_options(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_recipe_repeats_the_users_own_options(command, tmp_path, capsys):
     asked = [*SMALL[:-2], "--limit=4", "--split", "validation", "--temperature", "0.3", "--stop", "a b"]
     assert command(*asked, "--figures", "disco-4", "--out", tmp_path / "first") == 0
-    [figure] = json.loads((tmp_path / "first" / "papers.json").read_text())["figures"]
+    [figure] = read(tmp_path / "first" / "papers.json")["figures"]
     told = "--threads 1 --max-new-tokens 24 --temperature 0.3 --stop 'a b' --limit 4 --split validation"
     assert figure["recipe"][0] == f"./drafthouse papers {told} --figures disco-4"
     assert command(*shlex.split(figure["recipe"][0])[2:], "--out", tmp_path / "again") == 0
@@ -97,13 +100,11 @@ def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
         assert "--strategies" not in words or parse_choices(words[words.index("--strategies") + 1])
 
 
-def test_a_further_file_of_prompts_draws_transfer_between_both_sets(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_further_file_of_prompts_draws_transfer_between_both_sets(command, tmp_path, capsys):
     prose = STARTER / "prompts" / "prose.jsonl"
     asked = ["--threads", "1", "--max-new-tokens", "128", "--limit", "10", "--figures", "disco-transfer"]
     assert command(*asked, "--also", prose, "--out", tmp_path) == 0
-    found = json.loads((tmp_path / "papers.json").read_text())
+    found = read(tmp_path / "papers.json")
     [figure] = found["figures"]
     assert figure["x"]["names"] == ["code.jsonl", "prose.jsonl"]
     assert [len(each["points"]) for each in figure["series"]] == [2, 2]
@@ -130,50 +131,37 @@ def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tm
     assert len(kept) == 4 and kept[0] == "Others were busy."
 
 
-def test_evidence_of_another_recipe_is_not_mixed_in_and_what_differs_is_named(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+@contextmanager
+def changed(file: Path, octets: bytes) -> Iterator[None]:
+    """Replace the end of a file for a while."""
+    before = file.read_bytes()
+    file.write_bytes(before[: -len(octets)] + octets)
+    yield
+    file.write_bytes(before)
+
+
+def test_evidence_of_anything_else_is_not_mixed_in_and_what_differs_is_named(command, tmp_path, capsys):
+    """Files count by their content: the same ones may be copied from anywhere, and others may have the old names."""
+    models = shutil.copytree(PAIR, tmp_path / "pair")
     (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
-    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
-    for other, told in {
-        (*SMALL[:-1], "3"): "other prompts",
-        (*SMALL, "--template", tmp_path / "chat.jinja"): "another pair",
-        (*SMALL, "--seed", "7"): "another sampling",
-    }.items():
-        assert command(*other, "--figures", "disco-4", "--out", tmp_path) == 2
-        assert f"holds evidence of {told}. Give another folder" in capsys.readouterr().err
+    out = tmp_path / "out"
+    asked = [*SMALL, "--target", models / "target", "--draft", models / "draft", *OWN, "--figures", "disco-4"]
+    asked += ["--out", out]
 
+    def is_refused(told: str, *more: object) -> bool:
+        return command(*asked, *more) == 2 and f"holds evidence of {told}" in capsys.readouterr().err
 
-def test_evidence_of_a_classifier_or_model_that_was_replaced_under_its_name_is_not_mixed_in(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    models = shutil.copytree(STARTER / "pair", tmp_path / "pair")
-    prompts = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]
-    pair = ["--target", models / "target", "--draft", models / "draft", *prompts]
-    asked = [*SMALL, *pair, "--figures", "disco-4", "--out", tmp_path / "out"]
     assert command(*asked) == 0
-    card = next((models / "disco").glob("*.json"))
-    card.write_text(card.read_text() + " ")
-    assert command(*asked) == 2
-    assert "holds evidence of another classifier. Give" in capsys.readouterr().err
-    shutil.rmtree(models / "disco")
-    shutil.copytree(STARTER / "pair" / "disco", models / "disco")
-    assert command(*asked) == 0  # it is the same again, wherever it was copied from
-    weights = models / "draft" / "model.safetensors"
-    octets = bytearray(weights.read_bytes())
-    octets[-1] ^= 1
-    weights.write_bytes(octets)
-    assert command(*asked) == 2
-    assert "holds evidence of another pair. Give" in capsys.readouterr().err
-
-
-def test_evidence_of_an_earlier_version_is_not_mixed_in(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    (tmp_path / "evidence").mkdir()
-    (tmp_path / "evidence" / "recipe").write_text("1234abcd")
-    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 2
-    assert "holds evidence of another pair, of another classifier, of other prompts" in capsys.readouterr().err
+    assert is_refused("other prompts. Give another folder", "--limit", 3)
+    assert is_refused("another pair. Give another folder", "--template", tmp_path / "chat.jinja")
+    assert is_refused("another sampling. Give another folder", "--seed", 7)
+    with changed(next((models / "disco").glob("*.json")), b"} "):
+        assert is_refused("another classifier. Give")
+    with changed(models / "draft" / "model.safetensors", b"?"):
+        assert is_refused("another pair. Give")
+    assert command(*asked) == 0
+    (out / "evidence" / "recipe").write_text("1234abcd")  # as an earlier version has left it
+    assert is_refused("another pair, of another classifier, of other prompts")
 
 
 @pytest.mark.parametrize(
@@ -184,18 +172,14 @@ def test_evidence_of_an_earlier_version_is_not_mixed_in(
         (["--target", "nowhere", "--prompts", "nowhere.jsonl"], "needs a draft"),
     ],
 )
-def test_a_slip_is_told_in_one_sentence(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], told: str
-) -> None:
+def test_a_slip_is_told_in_one_sentence(command, tmp_path, capsys, arguments, told):
     assert command(*arguments, "--out", tmp_path / "out") == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a process choose its cores")
-def test_on_one_core_a_figure_that_needs_a_second_says_so(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_on_one_core_a_figure_that_needs_a_second_says_so(command, tmp_path, capsys):
     cores = os.sched_getaffinity(0)
     os.sched_setaffinity(0, {min(cores)})
     try:
@@ -210,9 +194,7 @@ def test_on_one_core_a_figure_that_needs_a_second_says_so(
 
 
 @pytest.mark.slow
-def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(command, tmp_path, capsys):
     assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
     for texts in (1, 4, 8, 16):
         keep_a_run_of(texts, tmp_path / "evidence")
@@ -222,8 +204,7 @@ def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(
     run = [texts for texts in BATCHES if f"{together.phase(texts)}: 1/28" in told]
     assert run == [2]
     assert {"measured", "simulated", "theory"} <= origins(tmp_path, "ssd-6") & origins(tmp_path, "ssd-7")
-    with (tmp_path / "ssd-6.csv").open() as file:
-        rows = [row for row in csv.DictReader(file) if row["origin"] == "measured"]
+    rows = [row for row in points(tmp_path, "ssd-6") if row["origin"] == "measured"]
     assert [float(row["x"]) for row in rows] == [*BATCHES] * 2
     assert {float(row["y"]) for row in rows if row["x"] != "2"} == {1.5}
     assert all(float(row["y"]) > 0 and row["low"] and " / static:" in row["label"] for row in rows)
@@ -243,19 +224,14 @@ def keep_a_run_of(texts: int, evidence: Path) -> None:
     (evidence / f"{together.phase(texts).replace(' ', '-')}.json").write_text(json.dumps(kept))
 
 
-def test_a_classifier_of_another_sampling_is_told_of(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_classifier_of_another_sampling_is_told_of(command, tmp_path, capsys):
     assert command(*SMALL, "--temperature", "1.2", "--figures", "disco-classifier", "--out", tmp_path) == 0
     assert "was trained with temperature 0.6; this runs with temperature 1.2" in capsys.readouterr().out
 
 
-def test_without_a_classifier_the_figures_of_one_say_so(
-    command: Callable[..., int], tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    models = shutil.copytree(STARTER / "pair", tmp_path / "pair", ignore=shutil.ignore_patterns("disco"))
-    prompts = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]
-    pair = ["--target", models / "target", "--draft", models / "draft", *prompts]
-    assert command(*SMALL, *pair, "--figures", "disco-classifier,disco-4", "--out", tmp_path / "out") == 0
+def test_without_a_classifier_the_figures_of_one_say_so(command, tmp_path, capsys):
+    models = shutil.copytree(PAIR, tmp_path / "pair", ignore=shutil.ignore_patterns("disco"))
+    pair = ["--target", models / "target", "--draft", models / "draft"]
+    assert command(*SMALL, *pair, *OWN, "--figures", "disco-classifier,disco-4", "--out", tmp_path / "out") == 0
     told = capsys.readouterr().out
     assert "it needs a DISCO classifier of this pair" in told and "disco-4: Figure 4" in told

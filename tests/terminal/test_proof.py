@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import sys
 from pathlib import Path
@@ -21,6 +20,7 @@ from decoding.errors import BadServer
 from decoding.models.gguf.writing import export_of, write
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Recorder, Reported
+from tests.kit.terminal import ROOT, given, read
 from worker.engine.residents import Residents
 from worker.jobs.proof.llama_server import VARIABLE, program
 from worker.started_server import started
@@ -28,29 +28,21 @@ from worker.terminal import plan
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.proof import proved
 
-STARTER = Path(__file__).parents[2] / "starter" / "pair"
-GOLDEN = Path(__file__).parents[1] / "golden" / "studies.json"  # documents as REST gives them
+STARTER = ROOT / "starter" / "pair"
 SMALL = ["--threads", "1", "--max-new-tokens", "32", "--temperature", "0", "--limit"]
 
 
-def plan_with(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
-    monkeypatch.setattr(sys, "argv", ["drafthouse", *map(str, arguments)])
-    return plan.main()
-
-
-def test_without_llama_server_a_proof_is_refused_before_anything_runs(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_llama_server_a_proof_is_refused_before_anything_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(VARIABLE, raising=False)
-    assert plan_with(monkeypatch, "--prove", *SMALL, 1, "--json", tmp_path / "plan.json") == 2
+    assert given(monkeypatch, plan.main, "--prove", *SMALL, 1, "--json", tmp_path / "plan.json") == 2
     shown, told = capsys.readouterr()
     assert (shown, list(tmp_path.iterdir())) == ("", [])
     assert told.startswith("There is no llama-server on this machine")
 
 
 def test_a_proof_is_for_one_user(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert plan_with(monkeypatch, "--prove", "--load", "1,4", *SMALL, 1) == 2
+    assert given(monkeypatch, plan.main, "--prove", "--load", "1,4", *SMALL, 1) == 2
     assert "is for a plan with one user. Leave out --load" in capsys.readouterr().err
 
 
@@ -68,9 +60,7 @@ with serving(speaking("llamacpp", greedy_steps(target), AutoTokenizer.from_pretr
 """
 
 
-def test_a_command_proves_the_best_setting_and_prints_the_document_of_the_job(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_command_proves_the_best_setting_and_prints_the_document_of_the_job(monkeypatch, tmp_path, capsys):
     server = tmp_path / "llama-server"
     server.write_text(STANDS_IN.format(python=sys.executable, root=STARTER.parents[1], target=STARTER / "target"))
     server.chmod(0o700)
@@ -81,7 +71,7 @@ def test_a_command_proves_the_best_setting_and_prints_the_document_of_the_job(
     rows = [{"strategy": slug, "params": params, "speedup": speedup} for slug, params, speedup in settings]
     found = proved(bench, {"settings": rows}, Residents())
     shown, told = capsys.readouterr()
-    assert set(found) == set(json.loads(GOLDEN.read_text())["proof"])
+    assert set(found) == set(read(ROOT / "tests" / "golden" / "studies.json")["proof"])
     assert (found["setting"], found["promised"]) == ("static:2", 1.3)
     assert found["verdict"] in shown and "proving: 4/4" in told
     assert [found[name]["audit"]["divergent"] for name in ("ours", "theirs")] == [0, 0]
@@ -97,14 +87,12 @@ def llama() -> str:
 
 @pytest.mark.peer
 @pytest.mark.slow
-def test_a_promise_is_proved_on_the_real_llama_server(
-    llama: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_promise_is_proved_on_the_real_llama_server(llama, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("DRAFTHOUSE_DATA", str(tmp_path / "data"))
     out = tmp_path / "plan.json"
-    assert plan_with(monkeypatch, "--prove", *SMALL, 2, "--json", out) == 0
+    assert given(monkeypatch, plan.main, "--prove", *SMALL, 2, "--json", out) == 0
     told = capsys.readouterr().out
-    found = json.loads(out.read_text())
+    found = read(out)
     proof = found["proof"]
     assert found["format"] == "drafthouse.plan/1" and proof["format"] == "drafthouse.proof/1"
     assert {"engine": "llama.cpp", "setting": proof["options"], "of": proof["setting"], "note": ""} in found[
@@ -138,9 +126,7 @@ def drafted(address: str) -> int:
 @pytest.mark.peer
 @pytest.mark.slow
 @pytest.mark.parametrize("slug", [slug for slug in STRATEGIES if choose(slug).setting_in("llama.cpp")])
-def test_llama_server_takes_the_line_that_a_plan_prints_and_drafts_with_it(
-    llama: str, tmp_path: Path, slug: str
-) -> None:
+def test_llama_server_takes_the_line_that_a_plan_prints_and_drafts_with_it(llama, tmp_path, slug):
     for part in ("target", "draft"):
         write(export_of(STARTER / part), tmp_path / f"{part}.gguf", "float16")
     line = choose(slug).setting_in("llama.cpp").replace("DRAFT", str(tmp_path / "draft.gguf"))

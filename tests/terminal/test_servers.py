@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import shlex
 import signal
 import stat
@@ -14,7 +13,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import jsonschema
 import pytest
 
 from decoding.core.loop import never
@@ -22,23 +20,14 @@ from decoding.errors import BadServer, DrafthouseError
 from tests.decoding.servers.formats import Decode, speaking
 from tests.decoding.servers.weights import StepsFor, greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, serving
-from tests.kit.models import LLAMA, save
+from tests.kit.processes import state
+from tests.kit.terminal import ROOT, compared, on_pair, read
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main
 from worker.terminal.servers import asked_servers, parse_server, parse_start, reach_of, shown
 
-ROOT = Path(__file__).parents[2]
 HERE = "http://127.0.0.1:8080,dialect=llamacpp"
-
-
-@pytest.fixture(scope="module")
-def box(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("box")
-    save(folder / "target", "llama", **LLAMA)
-    prompts = [{"id": f"p{n}", "text": f"w{n} w{n + 9} w3"} for n in range(4)]
-    (folder / "prompts.jsonl").write_text("".join(json.dumps(prompt) + "\n" for prompt in prompts))
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -50,9 +39,8 @@ def words(box: Path) -> Decode:
     return streamed_words(box / "target")
 
 
-def arguments(box: Path, *more: str) -> list[str]:
-    return ["--target", str(box / "target"), "--prompts", str(box / "prompts.jsonl"), "--max-new-tokens", "12",
-            "--ignore-eos", *more]  # fmt: skip
+def arguments(box: Path, *more: object) -> list[str]:
+    return on_pair(box, "--limit", 4, "--ignore-eos", *more, draft=False)
 
 
 def test_a_server_is_read_with_its_settings() -> None:
@@ -78,25 +66,15 @@ def test_a_server_is_read_with_its_settings() -> None:
         (f"{HERE},dtype=fp8", "The dtype of llamacpp is 'fp8', which is not one of float32, float16, bfloat16"),
         (f"{HERE},speculation=maybe", "not one of as-started, on, off"),
         ("ftp://h,dialect=vllm", "not a server's address"),
-    ],
-)
-def test_a_slip_in_a_server_is_told(text: str, told: str) -> None:
-    with pytest.raises(DrafthouseError, match=told) as error:
-        [server.choice for server in asked_servers([text], [])]
-    assert "sk-1" not in str(error.value)
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
         ("llama-server -m x", "has no {port}"),
         ("nginx --port {port}", "is not a server that Drafthouse knows; it can start llama-server"),
         ("llama-server 'half --port {port}", "is not a command"),
     ],
 )
-def test_a_slip_in_a_command_is_told(text: str, told: str) -> None:
-    with pytest.raises(BadServer, match=told):
-        parse_start(text)
+def test_a_slip_in_a_server_or_a_command_that_starts_one_is_told(text: str, told: str) -> None:
+    with pytest.raises(DrafthouseError, match=told) as error:
+        [server.choice for server in (asked_servers([text], []) if "://" in text else [parse_start(text)])]
+    assert "sk-1" not in str(error.value)
 
 
 def test_a_started_server_may_have_a_name_and_its_program_tells_the_dialect() -> None:
@@ -157,19 +135,16 @@ def test_servers_alone_need_servers_and_prompts_and_no_model(flags: list[str], t
         read_arguments(flags)
 
 
-def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(
-    box: Path, tmp_path: Path, target: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(box, tmp_path, target, capsys):
     (tmp_path / "key").write_text("sk-very-secret")
     written, trace = tmp_path / "result.json", tmp_path / "trace.jsonl"
     with serving(speaking("vllm", target, words(box))) as wire:
         server = f"{wire.address},dialect=vllm,name=theirs,key-file={tmp_path / 'key'}"
-        files = ("--json", str(written), "--trace", str(trace))
+        files = ("--json", written, "--trace", trace)
         assert main(arguments(box, "--server", server, "--strategies", "lookup:3", *files)) == 0
         assert {one.headers["Authorization"] for one in wire.asked} == {"Bearer sk-very-secret"}
     out, err = capsys.readouterr()
-    document = json.loads(written.read_text())
-    jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "compare.schema.json").read_text())).validate(document)
+    document = compared(written)
     row = document["strategies"][-1]
     assert (row["label"], row["role"], row["audit"]["identical"]) == ("server:theirs", "server", 4)
     assert (row["num_spec_steps"], row["num_target_passes"]) == (16, None)
@@ -181,43 +156,32 @@ def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(
     assert "sk-very-secret" not in out + err + written.read_text() + trace.read_text()
 
 
-def test_a_server_with_another_model_is_found(box: Path, tmp_path: Path, target: Any) -> None:
+def test_a_server_with_another_model_that_lies_about_its_counts_is_found(box, tmp_path, target, capsys):
     def other(prompt: Any, room: int) -> list[list[int]]:
         return [[(token + 1) % 90 for token in step] for step in target(prompt, room)]
 
-    with serving(speaking("llamacpp", other, words(box))) as wire:
-        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", str(tmp_path / "result.json"))
-        assert main(arguments(box, *flags)) == 0
-    document = json.loads((tmp_path / "result.json").read_text())
-    assert document["strategies"][-1]["audit"]["divergent"] == 4
-    assert "server:llamacpp does not write the target's text on 4 of 4 samples" in document["warnings"][0]
-
-
-def test_a_server_that_lies_is_named_under_the_verdict(
-    box: Path, target: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
-    honest = speaking("llamacpp", target, words(box))
+    honest = speaking("llamacpp", other, words(box))
     lying: Script = lambda asked: Reply(  # noqa: E731
         [one.replace(b'"tokens_predicted": 12', b'"tokens_predicted": 20') for one in honest(asked).pieces],  # type: ignore[union-attr]
         honest(asked).status,
     )
     with serving(lying) as wire:
-        assert main(arguments(box, "--server", f"{wire.address},dialect=llamacpp")) == 0
-    assert "server:llamacpp contradicts itself on 4 of 4 samples: it counts 20 tokens and sent 12" in (
-        capsys.readouterr().out
-    )
+        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", tmp_path / "result.json")
+        assert main(arguments(box, *flags)) == 0
+    found = read(tmp_path / "result.json")
+    assert found["strategies"][-1]["audit"]["divergent"] == 4
+    assert "server:llamacpp does not write the target's text on 4 of 4 samples" in found["warnings"][0]
+    contradiction = "server:llamacpp contradicts itself on 4 of 4 samples: it counts 20 tokens and sent 12"
+    assert contradiction in capsys.readouterr().out
 
 
-def test_servers_alone_are_compared_without_a_model_here(
-    box: Path, tmp_path: Path, target: Any, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_servers_alone_are_compared_without_a_model_here(box, tmp_path, target, capsys):
     written = tmp_path / "result.json"
     with serving(speaking("openai", target, words(box))) as one, serving(speaking("tgi", target, words(box))) as two:
         servers = ("--server", f"{one.address},dialect=openai", "--server", f"{two.address},dialect=tgi")
-        prompts = ("--prompts", str(box / "prompts.jsonl"), "--max-new-tokens", "12")
-        assert main(["--servers-only", *servers, *prompts, "--json", str(written)]) == 0
-    document = json.loads(written.read_text())
-    jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "compare.schema.json").read_text())).validate(document)
+        asked = on_pair(box, "--limit", 4, "--json", written, draft=False)[1:]
+        assert main(["--servers-only", *servers, *asked]) == 0
+    document = compared(written)
     assert document["pair"] is None and document["baseline"] == "server:openai"
     assert [row["audit"]["identical"] for row in document["strategies"]] == [4, 4]
     assert "No model runs here, so nobody audits the answers" in capsys.readouterr().err
@@ -230,9 +194,7 @@ def talks(tmp_path: Path) -> tuple[str, ...]:
     return "--prompts", str(tmp_path / "talks.jsonl"), "--template", str(tmp_path / "chat.jinja")
 
 
-def test_a_server_gets_chats_as_the_target_reads_them(
-    box: Path, tmp_path: Path, target: Any, talks: tuple[str, ...]
-) -> None:
+def test_a_server_gets_chats_as_the_target_reads_them(box, tmp_path, target, talks):
     answering = speaking("tgi", target, words(box))
 
     def in_words(asked: Asked) -> Reply:
@@ -245,8 +207,7 @@ def test_a_server_gets_chats_as_the_target_reads_them(
         flags = ("--server", f"{wire.address},dialect=tgi", "--json", str(tmp_path / "result.json"))
         assert main(["--target", str(box / "target"), "--max-new-tokens", "12", *talks, *flags]) == 0
         asked = [body["inputs"] for body in wire.sent("/generate_stream")]
-    document = json.loads((tmp_path / "result.json").read_text())
-    jsonschema.Draft202012Validator(json.loads((ROOT / "docs" / "compare.schema.json").read_text())).validate(document)
+    document = compared(tmp_path / "result.json")
     base, server = document["strategies"]
     first, later = (sample["rendered"] for sample in base["samples"])
     assert later == f"w1 w3 w4 w1 {base['samples'][0]['answer']} w1 w5 w2"
@@ -262,7 +223,7 @@ def test_a_log_is_replayed_to_a_server_at_its_own_times_and_lengths(box: Path, t
     flags = ("--prompts", str(tmp_path / "log.jsonl"), "--rate", "recorded:5", "--json", str(tmp_path / "result.json"))
     with serving(speaking("llamacpp", target, words(box))) as wire:
         assert main(arguments(box, *flags, "--server", f"{wire.address},dialect=llamacpp")) == 0
-    base, server = json.loads((tmp_path / "result.json").read_text())["strategies"]
+    base, server = read(tmp_path / "result.json")["strategies"]
     assert server["recorded"] and server["audit"]["identical"] == 4
     assert sorted(len(sample["tokens"]) for sample in server["samples"]) == [2, 3, 4, 5]
     for row in (base, server):
@@ -270,9 +231,7 @@ def test_a_log_is_replayed_to_a_server_at_its_own_times_and_lengths(box: Path, t
         assert arrived == pytest.approx([0, 2e7, 4e7, 6e7], abs=1e5)
 
 
-def test_servers_alone_refuse_a_chat_before_they_are_asked(
-    target: Any, box: Path, talks: tuple[str, ...], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_servers_alone_refuse_a_chat_before_they_are_asked(target, box, talks, capsys):
     with serving(speaking("openai", target, words(box))) as wire:
         assert main(["--servers-only", "--server", f"{wire.address},dialect=openai", *talks[:2]]) != 0
         assert not wire.asked
@@ -287,9 +246,7 @@ FAILED = "llamacpp answered 500 Internal Server Error. It says: "
 
 
 @pytest.mark.parametrize("lost", [1, 4], ids=["the first", "all"])
-def test_a_server_that_fails_loses_those_samples_and_the_run_goes_on(
-    box: Path, tmp_path: Path, target: Any, capsys: pytest.CaptureFixture[str], lost: int
-) -> None:
+def test_a_server_that_fails_loses_those_samples_and_the_run_goes_on(box, tmp_path, target, capsys, lost):
     answering, samples = speaking("llamacpp", target, words(box)), itertools.count(-1)  # the warm-up comes first
 
     def first_failing(asked: Asked) -> Reply:
@@ -300,16 +257,14 @@ def test_a_server_that_fails_loses_those_samples_and_the_run_goes_on(
     with serving(first_failing) as wire:
         flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", str(written), "--worst", str(worst))
         assert main(arguments(box, *flags)) == 0
-    document = json.loads(written.read_text())
+    document = read(written)
     assert [len(row["samples"]) for row in document["strategies"]] == [4, 4 - lost] and document["complete"]
     number = f"{lost} samples were" if lost > 1 else "1 sample was"
     assert document["warnings"][0].startswith(f"{number} left out. server:llamacpp on prompt p0: {FAILED}")
     assert FAILED in capsys.readouterr().out
 
 
-def test_servers_alone_that_answer_nothing_end_the_comparison_with_a_sentence(
-    box: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_servers_alone_that_answer_nothing_end_the_comparison_with_a_sentence(box, capsys):
     with serving(failing) as wire:
         prompts = ("--prompts", str(box / "prompts.jsonl"), "--server", f"{wire.address},dialect=llamacpp")
         assert main(["--servers-only", *prompts]) == 2
@@ -342,19 +297,14 @@ def program(tmp_path: Path) -> Iterator[Path]:
     yield path
 
 
-def is_alive(pid: int) -> bool:
-    state = Path(f"/proc/{pid}/stat")
-    return state.exists() and state.read_text().rpartition(")")[2].split()[0] != "Z"
-
-
 def test_a_started_server_gets_a_free_port_and_leaves_nothing(program: Path, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     with started("it", [str(program), str(pids), "{port}"], "/health") as server:
         assert server.address.startswith("http://127.0.0.1:")
         assert "loading" in server.log.read_text()
         family = [int(pid) for pid in pids.read_text().split()]
-        assert all(map(is_alive, family))
-    assert not any(map(is_alive, family))
+        assert all(map(state, family))
+    assert not any(map(state, family))
     assert not server.log.exists()
 
 
@@ -375,7 +325,7 @@ def test_a_started_server_ends_with_a_command_that_is_killed(box: Path, program:
     start = f"{shlex.quote(str(program))} {shlex.quote(str(pids))} {{port}}"
     with subprocess.Popen(
         [*command, *arguments(box, "--start", start)], cwd=ROOT, stderr=subprocess.PIPE, stdout=subprocess.PIPE,
-        text=True, env={**os.environ},
+        text=True,
     ) as process:  # fmt: skip
         assert process.stderr
         while "is ready at" not in process.stderr.readline():
@@ -383,4 +333,4 @@ def test_a_started_server_ends_with_a_command_that_is_killed(box: Path, program:
         [server, _] = [int(pid) for pid in pids.read_text().split()]
         process.send_signal(signal.SIGTERM)
         process.communicate(timeout=120)
-    assert not is_alive(server)
+    assert not state(server)

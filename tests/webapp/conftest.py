@@ -30,7 +30,10 @@ from django.contrib.contenttypes.management import create_contenttypes
 from django.core.cache import cache
 from django.db.models.signals import post_migrate
 
+from tests.kit import make
 from tests.kit.teams import World, a_world
+from webapp.accounts.actor import Actor
+from webapp.registry.models import Dataset, Pair
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,6 +58,18 @@ def django_db_setup(django_db_setup: None) -> None:
 @pytest.fixture
 def world(db: Any) -> World:
     return a_world()
+
+
+@pytest.fixture
+def by(world: World) -> Actor:
+    """Bob, a member, who makes things."""
+    return world.actor(world.bob)
+
+
+@pytest.fixture
+def ready(by: Actor) -> tuple[Pair, Dataset]:
+    """A pair and prompts."""
+    return make.pair(by), make.dataset(by)
 
 
 @pytest.fixture

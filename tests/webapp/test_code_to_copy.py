@@ -110,7 +110,6 @@ def test_every_form_has_code_to_copy_or_a_reason_why_not(pages):
     assert set(WITHOUT_CODE) - {"join"} <= seen  # whose form needs an invitation
 
 
-@pytest.mark.django_db
 def test_what_a_button_is_copied_as_is_what_the_api_takes(world, pages):
     clients = {world.alice: world.script("admin"), world.charlie: world.api(world.charlie)}
     answered: dict[str, set[int]] = {}
@@ -128,9 +127,7 @@ def test_what_a_button_is_copied_as_is_what_the_api_takes(world, pages):
         assert codes <= {200, 201, 202, 204, 409} and codes != {409}, (route, codes)
 
 
-@pytest.mark.django_db
-def test_a_button_beside_many_things_is_told_once_with_all_of_them(world):
-    by = world.actor(world.bob)
+def test_a_button_beside_many_things_is_told_once_with_all_of_them(world, by):
     models = [make.model(by, name=name) for name in ("one", "two & <three>")]
     for model in models:
         entries.bin(entry=model, by=by)
@@ -141,14 +138,12 @@ def test_a_button_beside_many_things_is_told_once_with_all_of_them(world):
     }
 
 
-@pytest.mark.django_db
 def test_whoever_may_only_look_is_offered_no_code(world):
     made = make.comparison(world.actor(world.bob))
     assert "data-verb" in world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "data-verb" not in world.page(world.victor).get(f"/comparisons/{made.pk}/").content.decode()
 
 
-@pytest.mark.django_db
 def test_a_deleted_comparison_is_brought_back_from_its_page(world):
     made, client = make.comparison(world.actor(world.bob)), world.page(world.bob)
     (delete,) = (sent for sent, _ in forms(client.get(f"/comparisons/{made.pk}/").content.decode()) if "/bin/" in sent)

@@ -119,20 +119,14 @@ def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tm
     assert Chunk.objects.count() == 4
 
 
-def test_nothing_to_send_is_told(run, address, tmp_path):  # noqa: F811
+def test_refusals_and_pages_come_as_they_are(run, address, tmp_path):  # noqa: F811
     (tmp_path / "empty").mkdir()
     told = run(f"./drafthouse send {tmp_path / 'empty'} --to {address}")
     assert told.returncode == 2 and "no file to send" in told.stderr
     gone = run(f"./drafthouse send {tmp_path / 'nowhere'} --to {address}")
     assert gone.returncode == 2 and "there is no" in gone.stderr and "nowhere" in gone.stderr
-
-
-def test_what_is_no_json_comes_as_it_is(run, address):  # noqa: F811
     page = run(f"./drafthouse ask GET {address}/sign-in/")
     assert page.returncode == 0 and page.stdout.startswith("<!doctype html>")
-
-
-def test_a_refusal_names_the_field(run, address):  # noqa: F811
     refused = run(f"""./drafthouse ask POST {address}/api/v1/models/ '{{"name": "x", "upload": "ID"}}'""")
     assert (refused.returncode, refused.stderr) == (
         2,

@@ -12,6 +12,7 @@ from django.core.management import call_command
 
 from webapp.core import edition
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 APPS = ("sharing", "comparisons", "studies", "registry", "uploads", "jobs", "accounts", "core")
 

@@ -14,31 +14,20 @@ from webapp.accounts.models import Scope, User
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, LanguageModel, Pair
 from webapp.sharing import services as sharing
 
 
-@pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
-    return make.pair(by), make.dataset(by)
-
-
 def launch_form(made_of, dataset, **changes):
-    return {
-        "pair": str(made_of.pk),
-        "dataset": str(dataset.pk),
-        "use": ["static", "threshold"],
-        "static.lookahead": "2, 4",
-        "threshold.threshold": "0.5",
+    chosen = {"use": ["static", "threshold"], "static.lookahead": "2, 4", "threshold.threshold": "0.5"}
+    more = {
         "threshold.cap": "9",
         "threshold.adaptive": "true",
         "temperature": "0",
         "max_new_tokens": "8",
         "repeats": "1",
-        **changes,
     }
+    return {"pair": str(made_of.pk), "dataset": str(dataset.pk), **chosen, **more, **changes}
 
 
 def test_no_page_has_two_things_of_one_id(world):
@@ -51,9 +40,13 @@ def test_no_page_has_two_things_of_one_id(world):
     assert twice == {}
 
 
-def test_a_new_team_is_led_to_its_first_comparison(world):
+def test_a_new_team_is_led_to_its_first_comparison_and_who_has_none_to_make_one(world):
     shown = world.page(world.bob).get("/", follow=True).content.decode()
     assert "Add models" in shown and "Make a pair" in shown and reverse("new-dataset") in shown
+    stranger = User.objects.create(username="dora")
+    client = world.page(stranger)
+    assert client.get("/", follow=True).redirect_chain[-1][0] == "/team/new/"
+    assert client.get("/models/").status_code == 403
 
 
 def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_comparison_of_it(world):
@@ -80,8 +73,7 @@ def test_a_second_click_on_the_demo_leads_to_the_one_that_has_not_ended(world):
     assert client.post(reverse("run-demo"))["Location"] != first
 
 
-def test_what_came_with_drafthouse_is_no_step_that_a_new_team_has_taken(world):
-    by = world.actor(world.bob)
+def test_what_came_with_drafthouse_is_no_step_that_a_new_team_has_taken(world, by):
     make.dataset(by, name=f"{demo.STARTER} code")
     pair = make.pair(by, name=demo.STARTER)
     for role, model in pair.by_role.items():
@@ -103,37 +95,20 @@ def test_a_comparison_is_planned_then_launched(world, ready):
     assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
 
 
-@pytest.mark.parametrize(
-    ("changes", "told"),
-    [
+def test_what_is_wrong_is_told_and_nothing_launched(world, ready):
+    for changes, told in (
         ({"static.lookahead": "65"}, "outside 1 to 64"),
-        ({"static.lookahead": "x"}, "not a whole number"),
-        ({"temperature": "99"}, "it must be from 0.0 to 10.0"),
         ({"temperature": "nan"}, "nan"),
-        ({"split": "train"}, "no split"),
         ({"pair": ""}, "needs a pair, and none is chosen"),
-        ({"pair": "nonsense"}, "it must be an id"),
-        ({"repeats": "0"}, "This is 0; it must be from 1 to 100."),
         ({"use": []}, "may not be empty"),
-    ],
-)
-def test_what_is_wrong_is_told_and_nothing_launched(world, ready, changes, told):
-    answer = world.page(world.bob).post("/comparisons/new/", {**launch_form(*ready, **changes), "launch": ""})
-    assert answer.status_code == 422
-    assert told in answer.content.decode()
+    ):
+        answer = world.page(world.bob).post("/comparisons/new/", {**launch_form(*ready, **changes), "launch": ""})
+        assert answer.status_code == 422 and told in answer.content.decode()
     assert not Comparison.objects.exists()
 
 
-def test_a_clone_begins_with_what_the_other_one_asked_for(world, ready):
-    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
-    shown = world.page(world.bob).get("/comparisons/new/", {"clone": str(comparison.pk)}).content.decode()
-    assert 'value="8"' in shown and f'<option value="{ready[0].pk}" selected>' in shown
-
-
-def test_a_finished_comparison_says_its_verdict_first(world, ready):
-    by = world.actor(world.bob)
+def test_a_finished_comparison_says_its_verdict_first(world, by, ready):
     comparison = make.comparison(by, pair=ready[0], dataset=make.dataset(by, count=6, name="enough"))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     shown = world.page(world.victor).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert shown.index("static:4 is 2.00 times as fast") < shown.index("<table")
@@ -143,7 +118,6 @@ def test_a_page_while_it_waits_asks_again_and_a_finished_one_does_not(world, rea
     comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
     client = world.page(world.victor)
     assert b"delay:2s" in client.get(f"/jobs/{comparison.job.pk}/").content
-    Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     assert b"delay:2s" not in client.get(f"/jobs/{comparison.job.pk}/").content
 
@@ -167,33 +141,13 @@ def test_an_entry_is_deleted_on_its_own_page_and_restored_from_the_bin(world, re
     assert verb.format("Restore") in client.get(f"/{kind}/?bin=1").content.decode()
 
 
-def test_prompts_are_previewed_then_kept(world):
-    client = world.page(world.bob)
-    form = {"name": "mine", "text": "one\ntwo", "file_name": "p.txt"}
-    assert "2 prompts would be added" in client.post("/datasets/new/", {**form, "preview": ""}).content.decode()
-    assert not Dataset.objects.exists()
-    client.post("/datasets/new/", {**form, "add": ""})
-    assert Dataset.objects.get().prompt_count == 2
-
-
-def test_columns_are_mapped_in_the_form(world):
-    form = {"name": "t", "file_name": "t.csv", "text": "task,topic\nAdd,maths\n", "template": "Q: {task}",
-            "mapping.category": "topic"}  # fmt: skip
-    client = world.page(world.bob)
-    shown = client.post("/datasets/new/", {**form, "preview": ""}).content.decode()
-    assert "task, topic" in shown and "Q: Add" in shown and '<option value="topic" selected>' in shown
-    client.post("/datasets/new/", {**form, "add": ""})
-    assert Dataset.objects.get().prompts.get().category == "maths"
-
-
 def test_a_model_is_added_from_an_upload(world):
     upload = make.upload(world.actor(world.bob), make.checkpoint())
     answer = world.page(world.bob).post("/models/new/", {"name": "tiny", "upload": str(upload.pk)})
     assert answer["Location"] == f"/models/{LanguageModel.objects.get().pk}/"
 
 
-def test_a_pair_that_does_not_fit_says_so_in_the_form(world):
-    by = world.actor(world.bob)
+def test_a_pair_that_does_not_fit_says_so_in_the_form(world, by):
     foreign = {"tokenizer.json": make.tokenizer(32, "b").replace(b'"w', b'"u')}
     target, draft = make.model(by), make.model(by, "draft", **foreign)
     answer = world.page(world.bob).post("/pairs/new/", {"name": "p", "target": str(target.pk), "draft": str(draft.pk)})
@@ -201,8 +155,7 @@ def test_a_pair_that_does_not_fit_says_so_in_the_form(world):
     assert "None of the draft&#x27;s 32 tokens writes what" in answer.content.decode()
 
 
-def test_lists_search_filter_sort_and_page_by_their_address(world):
-    by = world.actor(world.bob)
+def test_lists_search_filter_sort_and_page_by_their_address(world, by):
     upload = make.upload(by, make.checkpoint())
     LanguageModel.objects.bulk_create(
         LanguageModel(team=world.team, name=f"model {n:02}", source="upload", upload=upload, state="ready")
@@ -240,24 +193,6 @@ def test_people_tokens_and_links_are_searched_filtered_and_sorted_by_their_addre
     assert rows(f"/comparisons/{comparison.pk}/shares/", ordering="expires") == shares[::-1]
 
 
-@pytest.mark.parametrize("address", ["/models/", "/pairs/", "/datasets/", "/comparisons/", "/jobs/", "/studies/"])
-def test_a_list_asks_the_database_the_same_however_long_it_is(world, ready, django_assert_max_num_queries, address):
-    by = world.actor(world.bob)
-    for _ in range(3):
-        make.comparison(by, pair=ready[0], dataset=ready[1])
-    client = world.page(world.victor)
-    client.get(address)
-    with django_assert_max_num_queries(12):
-        client.get(address)
-
-
-def test_every_form_can_be_copied_as_curl(world):
-    for address in ("/models/new/", "/pairs/new/", "/datasets/new/", "/account/tokens/", "/team/", "/comparisons/new/",
-                    "/studies/new/", "/classifiers/train/"):  # fmt: skip
-        shown = world.page(world.alice).get(address).content.decode()
-        assert "curl -X POST '<span data-url>http://testserver/api/v1/" in shown, address
-
-
 def test_every_list_of_the_menu_has_a_key_and_the_list_of_keys_names_it(world):
     shown = world.page(world.bob).get("/comparisons/").content.decode()
     menu = re.search(r'<nav aria-label="Main">(.*?)</nav>', shown, re.S)[1]
@@ -286,24 +221,6 @@ def test_an_empty_bin_says_that_it_is_empty(world, kind):
     client = world.page(world.bob)
     assert "The bin is empty." in client.get(f"/{kind}/?bin=1").content.decode()
     assert "Nothing matches." in client.get(f"/{kind}/?bin=1&q=x").content.decode()
-
-
-def test_a_job_leads_to_what_it_is_for(world, ready):
-    comparison = make.comparison(world.actor(world.bob))
-    shown = world.page(world.bob).get(reverse("job", args=[comparison.job.pk])).content.decode()
-    assert reverse("comparison", args=[comparison.pk]) in shown
-
-
-def test_someone_without_a_team_is_asked_to_make_one(world):
-    stranger = User.objects.create(username="dora")
-    client = world.page(stranger)
-    assert client.get("/", follow=True).redirect_chain[-1][0] == "/team/new/"
-    assert client.get("/models/").status_code == 403
-
-
-def test_health_and_readiness(db, client):
-    assert client.get("/healthz").content == b"ok\n"
-    assert client.get("/readyz").json()["ready"] is True
 
 
 def test_commands_in_notices_of_the_system_page_are_shown_as_code(world):

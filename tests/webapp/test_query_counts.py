@@ -10,13 +10,11 @@ from tests.kit import make
 from tests.kit.addresses import address, routes
 from tests.kit.everything import more_of_everything, one_of_everything
 from webapp.accounts.models import User
-from webapp.jobs.models import Job
 
 ANSWERS = (200, 302, 409, 410)  # what cannot be shown is told as quickly
 MOST = 28  # queries of any address: the page of a comparison asks most
 
 
-@pytest.mark.django_db
 def test_no_address_asks_more_when_there_is_more(world):
     User.objects.filter(pk=world.alice.pk).update(is_operator=True)
     things = one_of_everything(world)
@@ -43,7 +41,6 @@ STATICS = [{"strategy": "static", "params": {"lookahead": lookahead}} for lookah
 SHOWN = ("comparisons/{}/", "api/v1/comparisons/{}/events/")
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("begin", [make.decode_all, make.begin_a_heat])
 def test_a_comparison_asks_no_more_when_more_strategies_race(world, begin):
     """Every trace that its page or a watcher of it begins with is read at once."""
@@ -51,7 +48,6 @@ def test_a_comparison_asks_no_more_when_more_strategies_race(world, begin):
     counts = []
     for strategies in (STATICS[:2], STATICS):
         comparison = make.comparison(by, strategies=strategies)
-        Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
         begin(comparison)
         asked, told = [], 0
         for at in SHOWN:

@@ -45,7 +45,6 @@ def written(ask: Callable[[], object]) -> list[str]:
     return [query["sql"].split(" = ")[0] for query in asked.captured_queries if not READS.match(query["sql"].lstrip())]
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("who", ["alice", "victor", "nobody", "token"])
 def test_no_address_writes_when_it_is_read(world, readable, who):
     User.objects.update(is_active=True)
@@ -62,7 +61,6 @@ def test_no_address_writes_when_it_is_read(world, readable, who):
     assert sorted(settings.DATA_DIR.rglob("*")) == kept
 
 
-@pytest.mark.django_db
 def test_a_session_that_its_owner_ended_elsewhere_is_deleted_when_it_comes_again(world):
     client = world.page(world.alice)
     world.alice.set_password("another long password")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from typing import Any
@@ -16,6 +15,7 @@ from django.db import close_old_connections
 
 from tests.webapp.conftest import django_db_modify_db_settings, django_db_setup, fresh_start  # noqa: F401  sets up Django
 from tests.kit import make
+from tests.kit.processes import DEADLINE, until  # noqa: F401  DEADLINE is for the tests
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor, of_user
 from webapp.accounts.models import User
@@ -29,17 +29,6 @@ from worker.engine_process import PATIENCE, EngineProcess
 from worker.job_loop import JobLoop
 from worker.jobs.comparison.messages import SampleDecoded
 from worker.messages import Order, Report, JobProgress
-
-DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
-
-
-def until(holds: Callable[[], Any], what: str) -> None:
-    """Wait for a condition, never for a time."""
-    deadline = time.monotonic() + DEADLINE
-    while not holds():
-        assert time.monotonic() < deadline, f"waited in vain for {what}"
-        time.sleep(0.01)
-
 
 WHOLE = (SampleDecoded, JobProgress)
 

@@ -44,6 +44,7 @@ def gpu(**changes: Any) -> Gpu:
         (gpu(others=2), "H was shared with 2 other programs."),
         (gpu(held_back=["heat", "power cap"]), "H was held back by heat and power cap."),
         (gpu(clock_mhz=1500), "The clock of H went from 1980 to 1500 MHz."),
+        (gpu(clock_mhz=2500), ""),  # it had nothing to do before
         (gpu(clock_mhz=None), ""),
     ],
 )

@@ -36,7 +36,7 @@ from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
 from webapp.core.api import Act, Nouns, once
 from webapp.core.cursor import AFTER, WAIT, Bound, number
-from webapp.core.downloads import JSON_LINES, PARQUET, Download
+from webapp.core.downloads import JSON_LINES, Download
 from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
 from webapp.entries.api import Binned, EntryFilter
@@ -150,13 +150,6 @@ class Comparisons(Binned):
         lines = rounds.as_csv(comparison, asked_bar(comparison, request.query_params.dict()))
         return Download(lines, f"rounds-{pk}.csv", reading(request, comparison))
 
-    @extend_schema(responses={(200, PARQUET): OpenApiTypes.BINARY}, parameters=OF_BAR)
-    def parquet(self, request: Request, pk: UUID) -> StreamingHttpResponse:
-        """Download the same rounds as Parquet."""
-        comparison = self.get_object()
-        parts = rounds.as_parquet(comparison, asked_bar(comparison, request.query_params.dict()))
-        return Download(parts, f"rounds-{pk}.parquet", reading(request, comparison), PARQUET)
-
     @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.STR}, parameters=[OF_STRATEGY])
     def spec_bench(self, request: Request, pk: UUID) -> StreamingHttpResponse:
         """Download the answers of one strategy as Spec-Bench writes them, for its tools."""
@@ -174,7 +167,7 @@ class Comparisons(Binned):
         responses={(200, "application/jsonl"): OpenApiTypes.STR},
         parameters=[
             OpenApiParameter("strategy", str, description="label; if not given, the strategy that the verdict names"),
-            OpenApiParameter("limit", {"type": "integer", "minimum": LINES.low, "maximum": LINES.high}),
+            LINES.asked(),
             BASELINE,
         ],
     )
@@ -215,11 +208,7 @@ class Samples(Nouns):
 
     @extend_schema(
         responses=serializers.TraceOut,
-        parameters=[
-            OpenApiParameter("after", {"type": "integer", "minimum": AFTER.low, "maximum": AFTER.high}),
-            OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
-            OpenApiParameter("limit", {"type": "integer", "minimum": EVENTS.low, "maximum": EVENTS.high}),
-        ],
+        parameters=[AFTER.asked(), WAIT.asked(), EVENTS.asked()],
     )
     def trace(self, request: Request, pk: UUID) -> HttpResponse:
         """Show the sample's events after a cursor, in order and without gaps; `wait` holds the answer until there are

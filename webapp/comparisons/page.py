@@ -44,7 +44,6 @@ FILES = (  # and their routes; relative to a baseline
     ("report as JSON", "report"),
     ("the worst prompts", "worst"),
 )
-TRACES = (("rounds as CSV", "rounds"), ("rounds as Parquet", "parquet"))
 SCRIPT = "js/pages/comparison.js"
 MOST_EVENTS_IN_FILE = 200_000
 DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them
@@ -194,7 +193,7 @@ def _downloads(context: Mapping[str, Any], file: str) -> list[tuple[str, str]]:
     return [
         *files,
         *((name, reverse(f"comparisons-{route}", args=[comparison.pk]) + query) for name, route in FILES),
-        *((name, reverse(f"comparisons-{route}", args=[comparison.pk])) for name, route in TRACES),
+        ("rounds as CSV", reverse("comparisons-rounds", args=[comparison.pk])),
         (f"{shown} for Spec-Bench", answers),
     ]
 

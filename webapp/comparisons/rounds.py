@@ -12,16 +12,15 @@ from webapp.comparisons import trace
 from webapp.comparisons.behind import Bar
 from webapp.comparisons.export import Echo, safe
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.core.parquet import parquet
 from webapp.core.problems import Invalid
 from webapp.core.reading import each
 
 AT_ONCE = 50  # samples whose traces are read together
-SAMPLE: dict[str, type] = {"strategy": str, "prompt": str, "category": str, "repeat": int}
+SAMPLE = ("strategy", "prompt", "category", "repeat")
 DRAFTED: dict[str, type] = {"lookahead": int, "stop": str, "source": str, "backup": str, "passes": int}
-VERIFIED: dict[str, type] = {"accepted": int, "outcome": str, "wait_ns": int}
-TIMES = {name: int for name in ("draft_start_ns", "draft_end_ns", "verify_start_ns", "verify_end_ns")}
-COLUMNS: dict[str, type] = {**SAMPLE, "round": int, "drafted": int, **DRAFTED, **VERIFIED, **TIMES}
+VERIFIED = ("accepted", "outcome", "wait_ns")
+TIMES = ("draft_start_ns", "draft_end_ns", "verify_start_ns", "verify_end_ns")
+COLUMNS = (*SAMPLE, "round", "drafted", *DRAFTED, *VERIFIED, *TIMES)
 
 Events = list[dict[str, Any]]
 
@@ -29,18 +28,9 @@ Events = list[dict[str, Any]]
 def as_csv(comparison: Comparison, bar: Bar | None = None) -> Iterator[str]:
     """Stream one line for each round, or for each round behind a bar. Times are ns since the sample began."""
     writer = csv.writer(Echo())
-    yield writer.writerow(_columns(bar))
+    yield writer.writerow([*COLUMNS, "cause_ns"] if bar else COLUMNS)
     for row in _rows(comparison, bar):
         yield writer.writerow([safe(cell) for cell in row])
-
-
-def as_parquet(comparison: Comparison, bar: Bar | None = None) -> Iterator[bytes]:
-    """Stream the same rows as a Parquet file."""
-    return parquet(_columns(bar), _rows(comparison, bar))
-
-
-def _columns(bar: Bar | None) -> dict[str, type]:
-    return {**COLUMNS, "cause_ns": int} if bar else COLUMNS
 
 
 def as_spec_bench(comparison: Comparison, label: str) -> Iterator[str]:

@@ -128,11 +128,6 @@ urlpatterns = [
         name="comparisons-rounds",
     ),
     path(
-        "comparisons/<uuid:pk>/rounds.parquet",
-        comparisons.Comparisons.as_view({"get": "parquet"}),
-        name="comparisons-parquet",
-    ),
-    path(
         "comparisons/<uuid:pk>/spec-bench.jsonl",
         comparisons.Comparisons.as_view({"get": "spec_bench"}),
         name="comparisons-spec-bench",

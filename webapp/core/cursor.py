@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 
 from webapp.core.problems import Invalid
@@ -15,6 +16,11 @@ class Bound:
     default: int
     low: int
     high: int
+
+    def asked(self, description: str = "") -> OpenApiParameter:
+        """Return it as a parameter of the schema."""
+        whole = {"type": "integer", "minimum": self.low, "maximum": self.high}
+        return OpenApiParameter(self.name, whole, description=description)
 
 
 AFTER = Bound("after", 0, 0, 2**31 - 1)

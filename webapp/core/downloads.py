@@ -10,13 +10,12 @@ from webapp.core.conditions import Conditions
 
 CSV = "text/csv; charset=utf-8"
 JSON_LINES = "application/jsonl; charset=utf-8"
-PARQUET = "application/vnd.apache.parquet"
 
 
 class Download(StreamingHttpResponse):
     """A table under a file name. It is cut off when one of the conditions breaks (`core.waiting`)."""
 
-    def __init__(self, parts: Iterator[str | bytes], name: str, conditions: Conditions, kind: str = CSV) -> None:
-        super().__init__(parts, content_type=kind)
+    def __init__(self, lines: Iterator[str], name: str, conditions: Conditions, kind: str = CSV) -> None:
+        super().__init__(lines, content_type=kind)
         self["Content-Disposition"] = f'attachment; filename="{name}"'
         self.conditions = conditions

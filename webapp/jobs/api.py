@@ -7,7 +7,7 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django_filters import rest_framework as filters
-from drf_spectacular.utils import OpenApiParameter, extend_schema
+from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
@@ -68,17 +68,9 @@ class JobsApi(Nouns):
     @extend_schema(
         responses=serializers.JobEventsOut,
         parameters=[
-            OpenApiParameter(
-                "after",
-                {"type": "integer", "minimum": AFTER.low, "maximum": AFTER.high},
-                description="the last seq you have; 0 for all",
-            ),
-            OpenApiParameter(
-                "wait",
-                {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high},
-                description="wait up to this many seconds for something new",
-            ),
-            OpenApiParameter("limit", {"type": "integer", "minimum": EVENTS.low, "maximum": EVENTS.high}),
+            AFTER.asked("the last seq you have; 0 for all"),
+            WAIT.asked("wait up to this many seconds for something new"),
+            EVENTS.asked(),
         ],
     )
     def events(self, request: Request, pk: UUID) -> HttpResponse:

@@ -55,7 +55,7 @@ class News(Nouns):
         parameters=[
             OpenApiParameter("after", str, description="sample:seq,sample:seq: traces to go on with, and from where"),
             OpenApiParameter("since", str, description="as a samples frame gave it; empty for all samples"),
-            OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
+            WAIT.asked(),
         ],
     )
     def events(self, request: Request, pk: UUID) -> HttpResponse:
@@ -74,7 +74,7 @@ class JobNews(Nouns):
         parameters=[
             OpenApiParameter("after", str, description="job:seq: the job's own id, and the last line of it you have"),
             OpenApiParameter("since", str, description="as the last answer gave it; empty to begin"),
-            OpenApiParameter("wait", {"type": "integer", "minimum": WAIT.low, "maximum": WAIT.high}),
+            WAIT.asked(),
         ],
     )
     def news(self, request: Request, pk: UUID) -> HttpResponse:

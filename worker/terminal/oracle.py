@@ -5,16 +5,19 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from decoding.choice import labelled, remarks_on
+from decoding.papers.figure import Axis, Point, Series
+from decoding.papers.files.plate import plate
+from decoding.papers.files.svg import svg
 from decoding.replay.oracle import DRAFT_MODEL
 from worker.jobs.oracle import AskOracle
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import guarded
-from worker.terminal.pictures import bars, steps
 from worker.terminal.values import count_of
 
 
@@ -61,34 +64,46 @@ def summary(found: Mapping[str, Any]) -> str:
     return "\n\n".join([lines, *notes])
 
 
-def _passes(count: Mapping[str, int]) -> str:
-    return f"{count['target']:,} and {count['draft']:,}"
+def _line(name: str, values: Sequence[float | None]) -> Series:
+    """A series with one value for each step; None leaves it out."""
+    points = [Point(step, value) for step, value in enumerate(values) if value is not None]
+    return Series(name, "computed", points)
+
+
+def _picture(title: str, across: str, up: str, *lines: Series) -> str:
+    """A picture in the look of the papers' figures."""
+    axes = {"x": asdict(Axis(across)), "y": asdict(Axis(up))}
+    return svg(plate({"number": "Oracle", "title": title, **axes, "series": [asdict(line) for line in lines]}))
+
+
+def _passes(name: str, count: Mapping[str, int]) -> str:
+    return f"{name}: {count['target']:,} passes of the target, {count['draft']:,} of the draft"
 
 
 def write(found: Mapping[str, Any], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
     one = found["one"]
-    static = f"static:{one['lookahead']}"
+    lookaheads, by_progress = one["lookaheads"], found["by_progress"]
     pictures = {
-        "one-sample.svg": steps(
-            one["lookaheads"],
-            level=one["lookahead"],
-            level_name=static,
-            title=f"Oracle lookahead in each round of {one['prompt']}, tokens",
-            across=f"round (passes of target and draft: oracle {_passes(one['oracle'])}, "
-            f"{static} {_passes(one['static'])})",
+        "one-sample.svg": _picture(
+            f"Lookahead in each round of {one['prompt']}",
+            "round",
+            "tokens",
+            _line(_passes("oracle", one["oracle"]), lookaheads),
+            _line(_passes(f"static:{one['lookahead']}", one["static"]), [one["lookahead"]] * len(lookaheads)),
         ),
-        "by-progress.svg": steps(
-            found["by_progress"],
-            level=found["mean"],
-            level_name=f"mean {found['mean']:.2f}",
-            title=f"Mean oracle lookahead from the first round to the last, tokens, {found['samples']} samples",
-            across="progress through the sample, in twentieths",
+        "by-progress.svg": _picture(
+            f"Mean lookahead from the first round to the last, {found['samples']} samples",
+            "progress through the sample, in twentieths",
+            "tokens",
+            _line("oracle", by_progress),
+            _line(f"mean {found['mean']:.2f}", [found["mean"]] * len(by_progress)),
         ),
-        "histogram.svg": bars(
-            found["histogram"],
-            title=f"Rounds by their oracle lookahead, {found['samples']} samples",
-            across="oracle lookahead, tokens",
+        "histogram.svg": _picture(
+            f"Rounds by their lookahead, {found['samples']} samples",
+            "lookahead, tokens",
+            "rounds",
+            _line("oracle", found["histogram"]),
         ),
     }
     for name, picture in pictures.items():

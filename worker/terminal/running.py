@@ -91,7 +91,8 @@ def run(args: Arguments) -> bool:
 
 def prepare(comparison: Measurement) -> dict[str, Any]:
     """Warm up and weigh the passes. Return the prices that the classifiers use."""
-    say(f"Warming up: at most the first {WARM_UP_TOKENS} tokens of each strategy, which do not count.\n")
+    some = "whole texts" if comparison.is_on_gpu else f"at most the first {WARM_UP_TOKENS} tokens"
+    say(f"Warming up: {some} of each strategy, which do not count.\n")
     warming = ProgressLine(sys.stderr)
     comparison.warm_up(on_progress=lambda done, due: warming.show(done, due, "warmed up"))
     warming.close()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.fused import Gate, Kernels
+from decoding.models.fast.fused import Gate, Kernels, rms_norm
 from decoding.models.fast.linear import Add, Apply, Layout, Linear, Summing, fastest, prepare, prepare_adding
 from decoding.models.fast.rope import turn, turns
 from decoding.models.fast.shape import GELU_TANH, Shape
@@ -52,9 +52,9 @@ class FeedForward:
     activation: Apply
     width: int | None = None  # of the gate, the first half of what `inner` returns; None: there is no gate
 
-    def opened(self, rows: Tensor, kernel: Gate | None) -> Tensor:
-        """Return what `down` takes."""
-        both, width = self.inner(rows), self.width
+    def activated(self, both: Tensor, kernel: Gate | None) -> Tensor:
+        """Return what `down` takes, from what `inner` returns."""
+        width = self.width
         if width is None:
             return self.activation(both)
         return kernel(both) if kernel else self.activation(both[:, :width]).mul_(both[:, width:])
@@ -88,7 +88,7 @@ class Decoder:
         self.learned_positions = None
         if weights.learned_positions is not None:
             self.learned_positions = weights.learned_positions.to(device, layout.dtype)
-        self._context = context
+        self.context = context
         self.turns: Tensor | None = None
         self.reach(context if device.type == "cuda" else min(context, FIRST_TURNS))  # graphs cannot see it grow
         self.layers = [self._layer(weights.layer(i)) for i in range(shape.layers)]
@@ -111,36 +111,34 @@ class Decoder:
         """Take rows [rows, hidden] through all layers."""
         tile = self.kernels.tiles_for(len(hidden)).get
         for number, layer in enumerate(self.layers):
-            heads = self.normed(layer.norm_1, layer.qkv, hidden, tile("qkv"))
+            heads = self.multiplied(layer.qkv, self.normed(layer.norm_1, hidden), tile("qkv"))
             attended = memory.attend(number, self.place(number, layer, heads, turns, memory))
             hidden = self.added(layer.out, attended.to(self.layout.dtype), hidden, tile("out"))
-            hidden = self.added(layer.feed.down, self.opened(layer, hidden, tile("inner")), hidden, tile("down"))
+            both = self.multiplied(layer.feed.inner, self.normed(layer.norm_2, hidden), tile("inner"))
+            opened = layer.feed.activated(both, self.kernels.gate)
+            hidden = self.added(layer.feed.down, opened, hidden, tile("down"))
         return hidden
 
-    # With a tile, a step is one launch of our kernel.
+    def normed(self, norm: Apply, rows: Tensor) -> Tensor:
+        kernel = self.kernels.norm
+        return kernel(rows, norm.weight, norm.eps) if kernel and isinstance(norm, RmsNorm) else norm(rows)
 
-    def normed(self, norm: Apply, product: Apply, rows: Tensor, tile: int | None) -> Tensor:
-        return product(norm(rows)) if tile is None else self._tiled(product, rows, tile, norm)
+    # With a tile, a product is a launch of our kernel.
 
-    def opened(self, layer: Layer, rows: Tensor, tile: int | None) -> Tensor:
-        """Take rows through the norm and the first half of the feed-forward part."""
-        if tile is None:
-            return layer.feed.opened(layer.norm_2(rows), self.kernels.gate)
-        return self._tiled(layer.feed.inner, rows, tile, layer.norm_2, is_gated=layer.feed.width is not None)
+    def multiplied(self, product: Apply, rows: Tensor, tile: int | None) -> Tensor:
+        return product(rows) if tile is None else self._tiled(product, rows, tile)
 
     def added(self, product: Add, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
-        return product(rows, residual) if tile is None else self._tiled(product, rows, tile, residual=residual)
+        return product(rows, residual) if tile is None else self._tiled(product, rows, tile, residual)
 
-    def _tiled(self, product: object, rows: Tensor, tile: int, norm: object = None, **more: Any) -> Tensor:
+    def _tiled(self, product: object, rows: Tensor, tile: int, residual: Tensor | None = None) -> Tensor:
         assert self.kernels.product and isinstance(product, Linear | Summing)
-        if norm is not None:
-            assert isinstance(norm, RmsNorm | SmallNorm)
-            more |= {"norm": norm.weight, "eps": norm.eps}
-        return self.kernels.product(rows, product.weight, product.bias, tile=tile, **more)
+        return self.kernels.product(rows, product.weight, product.bias, tile=tile, residual=residual)
 
     def logits(self, hidden: Tensor, need: int | Tensor) -> Tensor:
         needed = hidden[len(hidden) - need :] if isinstance(need, int) else hidden[need]
-        return self.normed(self.norm, self.head, needed, self.kernels.tiles_for(len(needed)).get("head")).float()
+        tile = self.kernels.tiles_for(len(needed)).get("head")
+        return self.multiplied(self.head, self.normed(self.norm, needed), tile).float()
 
     def place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: KvSlots) -> Tensor:
         """Norm and turn queries and keys, write keys and values, and return the queries. The arithmetic is float32,
@@ -166,7 +164,7 @@ class Decoder:
         """Make turns for so many positions. The table for all that a config claims may take more than the model."""
         there = 0 if self.turns is None else len(self.turns)
         if self.shape.rope is not None and positions > there:
-            count = min(self._context, max(positions, 2 * there))
+            count = min(self.context, max(positions, 2 * there))
             self.turns = turns(self.shape.rope, self.shape.head_dim, count).to(self.device)
 
     def _layer(self, weights: LayerWeights) -> Layer:
@@ -210,7 +208,7 @@ class RmsNorm:
     eps: float
 
     def __call__(self, rows: Tensor) -> Tensor:
-        return F.rms_norm(rows, self.weight.shape, self.weight, self.eps)
+        return rms_norm(rows, self.weight, self.eps)
 
 
 class SmallNorm:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
+from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Protocol
 
@@ -24,6 +24,8 @@ from decoding.models.fast.rope import turn
 from decoding.models.fast.shape import Shape
 
 Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
+Norm = Callable[[Tensor, Tensor, float], Tensor]  # [n, width], weight [width], eps -> [n, width]
+Best = Callable[[Tensor], Tensor]  # scores [n, V] -> ids [n], -1 where a row has no finite best
 
 NO_TILES: Mapping[str, int] = MappingProxyType({})
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
@@ -43,12 +45,11 @@ class PlaceKernel(Protocol):
 
 
 class Product(Protocol):
-    """[n, width], [size, width] -> [n, size], or [n, size / 2] if it is gated. See `triton_kernels.product`."""
+    """[n, width], [size, width] -> [n, size]. See `triton_kernels.product`."""
 
     def __call__(
-        self, rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int,
-        norm: Tensor | None = None, eps: float = 0.0, is_gated: bool = False, residual: Tensor | None = None,
-    ) -> Tensor: ...  # fmt: skip
+        self, rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int, residual: Tensor | None = None
+    ) -> Tensor: ...
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,8 @@ class Kernels:
     """The kernels in use; None where torch's launches are."""
 
     gate: Gate | None = None
+    norm: Norm | None = None
+    best: Best | None = None  # as `best_on` finds it
     place: PlaceKernel | None = None
     attend: AttendChains | None = None  # in chains, without a mask
     product: Product | None = None  # of a few rows, where it has tiles
@@ -65,7 +68,9 @@ class Kernels:
 
     @property
     def names(self) -> list[str]:
-        return [name for name in ("gate", "place", "attend") if getattr(self, name)] + ["product"] * bool(self.tiles)
+        return [name for name in ("gate", "norm", "best", "place", "attend") if getattr(self, name)] + [
+            "product"
+        ] * bool(self.tiles)
 
     @property
     def told(self) -> dict[str, str]:
@@ -80,8 +85,13 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     try:
         from decoding.models.fast import triton_kernels
     except ImportError as error:  # torch brings Triton along for GPUs, not on every system
-        return Kernels(unused=dict.fromkeys(("gate", "place", "attend", "product"), reason(error)))
+        return Kernels(unused=dict.fromkeys(("gate", "norm", "best", "place", "attend", "product"), reason(error)))
     device, refusals = capturing.device, dict[str, str | None]()
+    if shape.family != "gpt2":
+        norm, plain = (partial(each, eps=shape.norm_eps) for each in (triton_kernels.norm, rms_norm))
+        refusals["norm"] = why_not(norm, plain, norm_trial(shape, layout, device), capturing)
+    is_used = best_on(device) is triton_kernels.best
+    refusals["best"] = None if is_used else why_wrong_best(triton_kernels.best, device)
     if shape.activation in ("silu", "swish"):
         tried_gate = gate_trial(shape, layout, device)
         refusals["gate"] = why_not(triton_kernels.gate, silu_gate, tried_gate, capturing)
@@ -103,14 +113,33 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     return Kernels(**used, unused={name: refusal for name, refusal in refusals.items() if refusal})
 
 
-def product(
-    rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int,
-    norm: Tensor | None = None, eps: float = 0.0, is_gated: bool = False, residual: Tensor | None = None,
-) -> Tensor:  # fmt: skip
+@cache
+def best_on(device: torch.device) -> Best:
+    """Return what finds the best of rows of scores on a device. Loading a model there asks first, before any pass is
+    captured."""
+    try:
+        from decoding.models.fast.triton_kernels import best
+    except ImportError:
+        return torchs_best
+    return torchs_best if device.type != "cuda" or why_wrong_best(best, device) else best
+
+
+def why_wrong_best(best: Best, device: torch.device) -> str | None:
+    return why_wrong(of_broken_too(best), of_broken_too(torchs_best), best_trial(device))
+
+
+def torchs_best(scores: Tensor) -> Tensor:
+    values, ids = scores.max(-1)
+    return ids.masked_fill(~torch.isfinite(values), -1)
+
+
+def rms_norm(rows: Tensor, weight: Tensor, eps: float) -> Tensor:
+    return F.rms_norm(rows, weight.shape, weight, eps)
+
+
+def product(rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int, residual: Tensor | None = None) -> Tensor:
     """Do in torch's launches what a kernel does in one."""
-    rows = rows if norm is None else F.rms_norm(rows, norm.shape, norm, eps)
     found = F.linear(rows, weight, bias)
-    found = silu_gate(found) if is_gated else found
     return found if residual is None else residual.add_(found)
 
 
@@ -142,6 +171,23 @@ def in_slab(place: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 def gate_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor]:
     return (spread(2, 2 * shape.inner, dtype=layout.dtype, device=device),)
+
+
+def norm_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor, Tensor]:
+    both = spread(3, shape.hidden, dtype=layout.dtype, device=device)
+    return both[:2], both[2]
+
+
+def best_trial(device: torch.device) -> tuple[Tensor]:
+    """Rows of several parts, with their best in each, one with two."""
+    scores = spread(4, 9000, dtype=torch.float32, device=device)
+    scores[0, 20] = scores[1, 5000] = scores[2, 8998] = scores[3, 300] = scores[3, 7000] = 9.0
+    return (scores[:, :-1],)  # as a vocabulary is cut from what a model answers
+
+
+def of_broken_too(best: Best) -> Best:
+    """Let `best` also find that rows with NaN or infinity have none."""
+    return lambda scores: torch.cat([best(scores), best(scores * torch.inf), best(scores.abs() * -torch.inf)])
 
 
 def place_trial(shape: Shape, layout: Layout, device: torch.device) -> tuple[Tensor, Tensor, Tensor, Tensor]:

@@ -9,7 +9,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -25,7 +25,7 @@ from decoding.models.fast.lean import Lean
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
 MOST_CAPTURED_ROWS = 64  # a longer pass is a prompt, and comes once
-MOST_PIECE = 16  # rows of a captured pass that is a piece of a prompt
+FEW, USUAL, SHORT = 2, 8, 16  # rows of a pass that drafts, and of those that verify
 
 logger = logging.getLogger("drafthouse.engine")
 
@@ -102,21 +102,33 @@ class StaticPasses:
         self._capturing = capturing
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
-        form = self._form(len(ids), need, start + len(ids), is_tree=False)
+        rows = len(ids)
+        is_short = rows <= SHORT  # then all rows are asked for: few forms matter more than a few rows of logits
+        form = self._form(rows, rows if is_short else need, start + rows, is_tree=False)
         static = self._static(form)
-        torch.arange(start, start + len(ids), out=static.positions)
-        return self._run(static, ids)
+        torch.arange(start, start + rows, out=static.positions)
+        is_new = static.graph is None
+        logits = self._run(static, ids)
+        if is_short and is_new and static.graph:
+            self._capture_alike(form, start + rows)
+        return logits[len(logits) - need :]
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
-        form = self._form(len(ids), len(ids), start + len(ids), is_tree=True)
+        count = len(ids)
+        rows = min(1 << (count - 1).bit_length(), max(count, self._cache.slots - start))
+        form = self._form(rows, rows, start + rows, is_tree=True)
         static = self._static(form)
-        static.positions.copy_(positions)
-        torch.arange(start, start + len(ids), out=static.slots)
+        torch.arange(start, start + rows, out=static.slots)
+        static.positions[:count] = positions
+        static.ids[:count] = ids
         for window, mask in masks.items():
             if mask is not None and window in static.masks:
-                static.masks[window][:, : mask.shape[1]].copy_(mask)
-                static.masks[window][:, mask.shape[1] :].fill_(HIDDEN)
-        return self._run(static, ids)
+                filled = static.masks[window]
+                filled[: len(mask), : mask.shape[1]] = mask
+                filled[: len(mask), mask.shape[1] :] = HIDDEN
+                filled[len(mask) :] = filled[len(mask) - 1]
+        static.positions[count:], static.ids[count:] = positions[-1], ids[-1]
+        return self._replayed(static)[:count]
 
     def follow(self, follower: Follower, start: int) -> Tensor:
         """Append the token that `follower` holds, and return what it chooses to come next."""
@@ -152,7 +164,20 @@ class StaticPasses:
     def _comes_again(self, form: PassShape) -> bool:
         """Say if a form is worth a capture. A capture takes longer than a prompt's pass, and would fall into the time
         of whichever strategy reads the prompt second."""
-        return form.rows <= (MOST_CAPTURED_ROWS if form.need == form.rows else MOST_PIECE)
+        return form.need == form.rows <= MOST_CAPTURED_ROWS
+
+    def _capture_alike(self, form: PassShape, end: int) -> None:
+        """Capture with a chain also those that drafts of other lengths need, as long as the warm-up lasts: a capture
+        takes longer than many rounds. They write behind the text, where the text overwrites it."""
+        most = FEW if form.rows <= FEW else max(USUAL, 1 << (form.rows - 1).bit_length())
+        most = min(most, form.slots - end, self._decoder.context - end)
+        self._cache.used = max(self._cache.used, end + most)
+        for rows in range(1, most + 1):
+            static = self._static(replace(form, rows=rows, need=rows))
+            if self._capturing and static.graph is None:
+                static.uses += 1
+                torch.arange(end, end + rows, out=static.positions)
+                static.capture(self._capturing)
 
     def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
         static.ids.copy_(ids, non_blocking=True)

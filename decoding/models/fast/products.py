@@ -1,8 +1,7 @@
 """Choice of the fastest product for each matrix of a model, at the few rows of a token or of a verification.
 
-A library may read a matrix at half of a card's bandwidth if there are few rows. Our kernel also does what comes before
-or after the product: norm, gate or residual. Each part of the decoder is timed on the model's own matrices, over so
-many layers that they do not fit into a GPU's cache.
+A library may read a matrix at half of a card's bandwidth if there are few rows. Each part of the decoder is timed on
+the model's own matrices, over so many layers that they do not fit into a GPU's cache.
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-import torch
 from torch import Tensor
 
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.decoder import Decoder, Layer, RmsNorm
+from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import Kernels, spread, why_wrong
-from decoding.models.fast.linear import Linear, Summing
+from decoding.models.fast.linear import Add, Apply, Linear, Summing
 
 ROWS = (1, 4, 8, 2, 16)  # that are timed, in this order; numbers between them do as the next larger
 TILES = (16, 32)  # outputs of a program: so few that the narrowest matrix of a large model fills a card
@@ -87,28 +84,22 @@ def with_tiles(decoder: Decoder, capturing: Capturing) -> Kernels:
 
 
 def parts_of(decoder: Decoder) -> dict[str, TimedProducts]:
-    """Return the parts that our kernel knows. It scales normed rows last, when float16 may have overflowed."""
-    layers, first = decoder.layers, decoder.layers[0]
-    found = {
-        "out": TimedProducts.of(first.out, [partial(_added, decoder, layer.out) for layer in layers]),
-        "down": TimedProducts.of(first.feed.down, [partial(_added, decoder, layer.feed.down) for layer in layers]),
+    layers = decoder.layers
+
+    def plain(products: Sequence[Apply]) -> TimedProducts:
+        return TimedProducts.of(products[0], [partial(_multiplied, decoder, each) for each in products])
+
+    def adding(products: Sequence[Add]) -> TimedProducts:
+        return TimedProducts.of(products[0], [partial(decoder.added, each) for each in products])
+
+    return {
+        "out": adding([layer.out for layer in layers]),
+        "down": adding([layer.feed.down for layer in layers]),
+        "qkv": plain([layer.qkv for layer in layers]),
+        "head": plain([decoder.head]),
+        "inner": plain([layer.feed.inner for layer in layers]),
     }
-    if decoder.layout.dtype != torch.bfloat16 or not isinstance(decoder.norm, RmsNorm):
-        return found
-    found["qkv"] = TimedProducts.of(first.qkv, [partial(_normed, decoder, layer.norm_1, layer.qkv) for layer in layers])
-    found["head"] = TimedProducts.of(decoder.head, [partial(_normed, decoder, decoder.norm, decoder.head)])
-    if decoder.shape.activation in ("silu", "swish") and getattr(first.feed.inner, "bias", None) is None:
-        found["inner"] = TimedProducts.of(first.feed.inner, [partial(_opened, decoder, layer) for layer in layers])
-    return found
 
 
-def _added(decoder: Decoder, product: Any, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
-    return decoder.added(product, rows, residual, tile)
-
-
-def _normed(decoder: Decoder, norm: Any, product: Any, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
-    return decoder.normed(norm, product, rows, tile)
-
-
-def _opened(decoder: Decoder, layer: Layer, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
-    return decoder.opened(layer, rows, tile)
+def _multiplied(decoder: Decoder, product: Apply, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
+    return decoder.multiplied(product, rows, tile)

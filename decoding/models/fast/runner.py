@@ -79,6 +79,11 @@ class FastRunner:
             self._unread.clear()
         return self._tokens
 
+    def tell(self, ids: Sequence[int]) -> None:
+        if self._unread:
+            self._unread.clear()
+            self._tokens.extend(ids)
+
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         left = len(tokens)

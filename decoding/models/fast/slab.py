@@ -18,7 +18,7 @@ from decoding.models.fast.attention import attend_texts, hide
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache
-from decoding.models.fast.passes import SHORTEST, PassShape, StaticPass, StaticPasses, Way
+from decoding.models.fast.passes import SHORT, SHORTEST, PassShape, StaticPass, StaticPasses, Way
 
 MOST_ROWS = 16  # of one text in a joint pass
 FEW = 8  # rows that are read together whatever they are
@@ -156,7 +156,7 @@ class SlabPasses(StaticPasses):
         return super().chain(ids, start, need)
 
     def _comes_again(self, form: PassShape) -> bool:
-        is_piece = form.need < form.rows  # of a prompt
+        is_piece = form.rows <= SHORT and not form.is_tree  # of a prompt: short verifications have the slab's forms
         return not (is_piece and self._place.slab) and super()._comes_again(form)
 
 
@@ -197,9 +197,10 @@ class JointPass(StaticPass):
         numbers = sent_to(self.ids.device, [ids, positions, slots])
         for buffer, values in zip((self.ids, self.positions, self.slots), numbers, strict=True):
             buffer.copy_(values)
-        for feed in feeds:
-            if isinstance(feed.ids, Tensor):
-                self.ids[self.rows_of(feed)] = feed.ids
+        on_device = [(self.rows_of(feed), feed.ids) for feed in feeds if isinstance(feed.ids, Tensor)]
+        if on_device:
+            rows = [row for own, _ in on_device for row in range(self.form.rows)[own]]
+            self.ids.index_copy_(0, sent_to(self.ids.device, rows), torch.cat([ids for _, ids in on_device]))
 
     def capture_into(self, logits: Tensor, capturing: Capturing) -> None:
         """Record a run over padding. The rows of an earlier round must not be written again."""

@@ -18,6 +18,27 @@ MOST_ROWS = 64  # of queries in a program
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
 MOST_FEW = 16  # rows of a product, which a tensor core takes at once
 WIDTH_AT_ONCE = 256  # of a matrix: 512 bytes of each of its rows in a row
+SCORES_AT_ONCE = 4096  # that a program finds the best of
+MOST_WARPS = 16
+
+
+def norm(rows: Tensor, weight: Tensor, eps: float) -> Tensor:
+    """[n, width], [width] -> [n, width]: root mean square norm."""
+    rows, (count, width) = rows.contiguous(), rows.shape
+    out, block = torch.empty_like(rows), triton.next_power_of_2(width)
+    _norm[(count,)](rows, weight, out, width, eps, BLOCK=block, num_warps=min(MOST_WARPS, max(1, block // 256)))
+    return out
+
+
+def best(scores: Tensor) -> Tensor:
+    """[n, V] -> [n]: the first best of each row, or -1 where that is NaN or infinite."""
+    (count, size), device = scores.shape, scores.device
+    parts = triton.cdiv(size, SCORES_AT_ONCE)
+    tops = torch.empty(count, parts, device=device)
+    ids, out = torch.empty_like(tops, dtype=torch.int32), torch.empty(count, dtype=torch.int64, device=device)
+    _best_of_part[(count, parts)](scores, tops, ids, size, scores.stride(0), BLOCK=SCORES_AT_ONCE)
+    _best_of_parts[(count,)](tops, ids, out, parts, PARTS=triton.next_power_of_2(parts), num_warps=1)
+    return out
 
 
 def gate(both: Tensor) -> Tensor:
@@ -71,72 +92,43 @@ def attend(queries: Tensor, storage: Tensor, positions: Tensor, window: int | No
     return out
 
 
-def product(
-    rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int,
-    norm: Tensor | None = None, eps: float = 0.0, is_gated: bool = False, residual: Tensor | None = None,
-) -> Tensor:  # fmt: skip
-    """Multiply a few rows [n, width] by a weight [size, width]. The same launch norms the rows first, gates the product
-    as `gate` does (then without a bias), or adds it to the residual. A program makes `tile` outputs of all rows, so a
-    row's numbers do not depend on the others."""
+def product(rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int, residual: Tensor | None = None) -> Tensor:
+    """Multiply a few rows [n, width] by a weight [size, width], and add the product to the residual if there is one. A
+    program makes `tile` outputs of all rows, so a row's numbers do not depend on the others."""
     assert weight.is_contiguous() and (residual is None or residual.is_contiguous())
     rows, (count, width) = rows.contiguous(), rows.shape
-    size = weight.shape[0] // (2 if is_gated else 1)
+    size = len(weight)
     out = torch.empty(count, size, dtype=rows.dtype, device=rows.device) if residual is None else residual
     _product[(triton.cdiv(size, tile),)](
-        rows, weight, weight if bias is None else bias, weight if norm is None else norm, out, count, width, size, eps,
-        ROWS=MOST_FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, NORMS=norm is not None,
-        GATES=is_gated, ADDS=residual is not None, num_stages=4,
+        rows, weight, weight if bias is None else bias, out, count, width, size,
+        ROWS=MOST_FEW, TILE=tile, BLOCK=WIDTH_AT_ONCE, HAS_BIAS=bias is not None, ADDS=residual is not None,
+        num_stages=4,
     )  # fmt: skip
     return out
 
 
 @triton.jit(do_not_specialize=["count", "size"])
 def _product(
-    given, weight, bias, norm, out, count, width, size, eps, ROWS: tl.constexpr, TILE: tl.constexpr,
-    BLOCK: tl.constexpr, HAS_BIAS: tl.constexpr, NORMS: tl.constexpr, GATES: tl.constexpr, ADDS: tl.constexpr,
+    given, weight, bias, out, count, width, size, ROWS: tl.constexpr, TILE: tl.constexpr, BLOCK: tl.constexpr,
+    HAS_BIAS: tl.constexpr, ADDS: tl.constexpr,
 ):  # fmt: skip
     number = tl.program_id(0) * TILE + tl.arange(0, TILE)
     row = tl.arange(0, ROWS)
-    matrix = weight + number.to(tl.int64)[:, None] * width
-    found, up, squares = _multiply(
-        given + row[:, None] * width, matrix, norm, width, (row < count)[:, None], (number < size)[:, None],
-        size.to(tl.int64) * width, ROWS, TILE, BLOCK, NORMS, GATES,
-    )  # fmt: skip
-    if NORMS:
-        scale = tl.rsqrt(squares / width + eps)[:, None]
-        found, up = found * scale, up * scale
+    is_row, is_number = (row < count)[:, None], (number < size)[:, None]
+    found = tl.zeros([ROWS, TILE], tl.float32)
+    for start in range(0, width, BLOCK):
+        column = start + tl.arange(0, BLOCK)[None, :]
+        inside = column < width
+        part = tl.load(given + row[:, None] * width + column, mask=is_row & inside, other=0.0)
+        there = weight + number.to(tl.int64)[:, None] * width + column
+        found = tl.dot(part, tl.trans(tl.load(there, mask=is_number & inside, other=0.0)), found)
     if HAS_BIAS:
         found += tl.load(bias + number, mask=number < size, other=0.0).to(tl.float32)[None, :]
-    if GATES:
-        found = found * tl.sigmoid(found) * up
     at = out + row[:, None] * size + number[None, :]
-    is_out = (row < count)[:, None] & (number < size)[None, :]
+    is_out = is_row & (number < size)[None, :]
     if ADDS:
         found += tl.load(at, mask=is_out, other=0.0).to(tl.float32)
     tl.store(at, found, mask=is_out)
-
-
-@triton.jit
-def _multiply(
-    given, matrix, norm, width, is_row, is_number, to_second, ROWS: tl.constexpr, TILE: tl.constexpr,
-    BLOCK: tl.constexpr, NORMS: tl.constexpr, GATES: tl.constexpr,
-):  # fmt: skip
-    """Return the products with the matrix, those with the second matrix of a gate, and the sums of squared rows."""
-    found, up = tl.zeros([ROWS, TILE], tl.float32), tl.zeros([ROWS, TILE], tl.float32)
-    squares = tl.zeros([ROWS], tl.float32)
-    for start in range(0, width, BLOCK):
-        column = start + tl.arange(0, BLOCK)
-        inside = column < width
-        part = tl.load(given + column[None, :], mask=is_row & inside[None, :], other=0.0)
-        if NORMS:
-            wide = part.to(tl.float32)
-            squares += tl.sum(wide * wide, 1)
-            part = (wide * tl.load(norm + column, mask=inside, other=0.0).to(tl.float32)[None, :]).to(part.dtype)
-        there, is_there = matrix + column[None, :], is_number & inside[None, :]
-        found = tl.dot(part, tl.trans(tl.load(there, mask=is_there, other=0.0)), found)
-        if GATES:
-            up = tl.dot(part, tl.trans(tl.load(there + to_second, mask=is_there, other=0.0)), up)
-    return found, up, squares
 
 
 def keys_and_stages(rows: int, width: int, item: int, shared: int, has_wgmma: bool) -> tuple[int, int]:
@@ -279,3 +271,32 @@ def _place(
     is_stored = inside & (head >= QUERIES)
     tl.store(stored, new_even, mask=is_stored)
     tl.store(stored + 1, new_odd, mask=is_stored)
+
+
+@triton.jit
+def _norm(given, weight, out, width, eps, BLOCK: tl.constexpr):
+    row = tl.program_id(0).to(tl.int64)
+    column = tl.arange(0, BLOCK)
+    inside = column < width
+    value = tl.load(given + row * width + column, mask=inside, other=0.0).to(tl.float32)
+    value *= tl.rsqrt(tl.sum(value * value, 0) / width + eps)
+    tl.store(out + row * width + column, value * tl.load(weight + column, mask=inside, other=0.0), mask=inside)
+
+
+@triton.jit
+def _best_of_part(scores, tops, ids, size, by_row, BLOCK: tl.constexpr):
+    row, part = tl.program_id(0).to(tl.int64), tl.program_id(1)
+    column = part * BLOCK + tl.arange(0, BLOCK)
+    value = tl.load(scores + row * by_row + column, mask=column < size, other=float("-inf")).to(tl.float32)
+    top, at = tl.max(tl.where(value == value, value, float("inf")), 0, return_indices=True)
+    tl.store(tops + row * tl.num_programs(1) + part, top)
+    tl.store(ids + row * tl.num_programs(1) + part, part * BLOCK + at)
+
+
+@triton.jit
+def _best_of_parts(tops, ids, out, count, PARTS: tl.constexpr):
+    row, part = tl.program_id(0).to(tl.int64), tl.arange(0, PARTS)
+    value = tl.load(tops + row * count + part, mask=part < count, other=float("-inf"))
+    top, at = tl.max(value, 0, return_indices=True)
+    is_finite = (top > float("-inf")) & (top < float("inf"))
+    tl.store(out + row, tl.where(is_finite, tl.load(ids + row * count + at), -1))

@@ -14,7 +14,7 @@ from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import FanOut
 from decoding.drafting.strategy import LONGEST
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import Series
+from decoding.papers.figure import Evidence, Series
 from decoding.papers.outcomes import Outcomes, OutcomeTally, guesses, play, total
 from decoding.papers.settings import BATCHES
 from decoding.strategies import BASELINE, oracle, static
@@ -22,7 +22,6 @@ from decoding.trace.theory import Speculation, power_law, without_hits
 from decoding.words import change
 
 if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
     from decoding.prices.cost_model import CostModel
 
 LOOKAHEAD, BUDGET = 7, 24  # of the reference code's commands: three branches for each accepted count

@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import statistics
-from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ
 from decoding.replay.oracle import lookaheads
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 STATIC = 5
 

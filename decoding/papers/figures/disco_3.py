@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ
 from decoding.replay.oracle import BINS, lookaheads
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 Rounds = Sequence[Sequence[int]]
 

@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_SEEN
 from decoding.replay.oracle import lookaheads
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from decoding.papers.evidence import Evidence
 
 LONGEST = 20  # all that is longer counts as this
 

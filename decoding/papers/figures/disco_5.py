@@ -3,15 +3,10 @@ prompts."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_SEEN
 from decoding.papers.figures.disco_3 import by_progress
 from decoding.replay.oracle import lookaheads
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 MOST = 6  # categories, the largest first
 

@@ -4,14 +4,10 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 BINS = 10
 Judged = Sequence[Sequence[tuple[float, float]]]  # by prompt: estimate and verdict of each token

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.prices.counts import Counts
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 STATIC, UNLIMITED = 5, 1 << 30
 NAMES = ("target", "draft, accepted tokens", "draft, with the refused")

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from decoding.papers.bootstrap import Estimate, median
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import ORACLE, STATICS
 from decoding.prices.counts import Counts
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 NAMES = (
     "static, 5 tokens",

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from decoding.papers.bootstrap import Estimate, median
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
 from decoding.papers.figures.base import AUTOREGRESSIVE, NOT_READ, STATICS
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 
 def draw(evidence: Evidence) -> FigurePart:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate, median
-from decoding.papers.figure import DISCO, Axis, Figure, FigurePart, series
+from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
 from decoding.papers.figures.base import NOT_READ, STATICS
 from decoding.prices.counts import Counts
 from decoding.strategies.disco import RULES
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 
 def draw(evidence: Evidence) -> FigurePart:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Series, published, series
 from decoding.papers.outcomes import Outcomes, OutcomeTally, play, total
-from decoding.trace.theory import power_law
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
+from decoding.trace.theory import PowerLaw, power_law
 
 FANS = (2, 4, 8, 16, 32, 64, 128)
 LOOKAHEAD = 7  # of the reference code's commands
@@ -24,13 +20,26 @@ def played(outcomes: Sequence[Outcomes], fan: int) -> list[OutcomeTally]:
     return [play(one, (fan,) * (LOOKAHEAD + 1)) for one in outcomes]
 
 
-def draw(evidence: Evidence) -> FigurePart:
-    shown: list[Series] = []
+def curves(
+    evidence: Evidence,
+    tallies: Callable[[Sequence[Outcomes], int], Sequence[OutcomeTally]],
+    missed: Callable[[Sequence[OutcomeTally]], float],
+) -> tuple[list[Series], PowerLaw]:
+    """Share of misses by fan-out at each temperature, and the law that the greedy ones follow."""
+    shown = []
     for temperature in SHOWN:
         outcomes = evidence.outcomes(temperature)
-        by_model = [(fan, estimate(played(outcomes, fan), lambda part: total(part).miss_after_model)) for fan in FANS]
-        shown.append(series(f"ours, T = {temperature:g}", "computed", by_model))
-    law = power_law({point.x: point.y for point in shown[0].points})  # type: ignore[misc]
+        points = [(fan, estimate(tallies(outcomes, fan), missed)) for fan in FANS]
+        shown.append(series(f"ours, T = {temperature:g}", "computed", points))
+    return shown, power_law({point.x: point.y for point in shown[0].points})  # type: ignore[misc]
+
+
+def by_fan(name: str, *misses: float) -> Series:
+    return published(name, [*zip(FANS, misses, strict=True)], "Pd", SOURCE)
+
+
+def draw(evidence: Evidence) -> FigurePart:
+    shown, law = curves(evidence, played, lambda part: total(part).miss_after_model)
     return FigurePart(shown, _why(law.prefactor, law.exponent))
 
 
@@ -40,10 +49,6 @@ def _why(prefactor: float, exponent: float) -> str:
         "fast they fall depends on how far down the draft's list the target's token stands, which is a property of the "
         "pair and of its vocabulary."
     )
-
-
-def _published(name: str, *misses: float) -> Series:
-    return published(name, [*zip(FANS, misses, strict=True)], "Pd", SOURCE)
 
 
 FIGURE = Figure(
@@ -56,11 +61,11 @@ FIGURE = Figure(
     draw=draw,
     uses=("greedy", "temperatures"),
     published=(
-        _published("1B draft, T = 0", 0.229, 0.133, 0.080, 0.053, 0.039, 0.029, 0.025),
-        _published("1B draft, T = 0.7", 0.316, 0.207, 0.138, 0.092, 0.065, 0.046, 0.035),
-        _published("1B draft, T = 1", 0.39, 0.29, 0.21, 0.168, 0.124, 0.089, 0.071),
-        _published("3B draft, T = 0", 0.175, 0.097, 0.057, 0.037, 0.028, 0.023, 0.020),
-        _published("3B draft, T = 0.7", 0.276, 0.178, 0.118, 0.079, 0.057, 0.040, 0.031),
-        _published("3B draft, T = 1", 0.39, 0.29, 0.21, 0.149, 0.111, 0.089, 0.071),
+        by_fan("1B draft, T = 0", 0.229, 0.133, 0.080, 0.053, 0.039, 0.029, 0.025),
+        by_fan("1B draft, T = 0.7", 0.316, 0.207, 0.138, 0.092, 0.065, 0.046, 0.035),
+        by_fan("1B draft, T = 1", 0.39, 0.29, 0.21, 0.168, 0.124, 0.089, 0.071),
+        by_fan("3B draft, T = 0", 0.175, 0.097, 0.057, 0.037, 0.028, 0.023, 0.020),
+        by_fan("3B draft, T = 0.7", 0.276, 0.178, 0.118, 0.079, 0.057, 0.040, 0.031),
+        by_fan("3B draft, T = 1", 0.39, 0.29, 0.21, 0.149, 0.111, 0.089, 0.071),
     ),
 )

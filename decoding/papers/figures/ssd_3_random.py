@@ -3,18 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, published, series
-from decoding.papers.figures.ssd_3 import FANS, LOOKAHEAD, SHOWN
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart
+from decoding.papers.figures.ssd_3 import LOOKAHEAD, by_fan, curves
 from decoding.papers.outcomes import Outcomes, OutcomeTally, play, total
-from decoding.trace.theory import power_law
 
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
-
-SOURCE = "digitised from Figure 3 of arXiv 2603.03251v1"
 PAPER = 0.52  # exponent fitted to the greedy points
 
 
@@ -30,12 +23,7 @@ def _share(part: Sequence[OutcomeTally]) -> float:
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    shown: list[Series] = []
-    for temperature in SHOWN:
-        outcomes = evidence.outcomes(temperature)
-        points = [(fan, estimate(missed(outcomes, fan), _share)) for fan in FANS]
-        shown.append(series(f"ours, T = {temperature:g}", "computed", points))
-    law = power_law({point.x: point.y for point in shown[0].points})  # type: ignore[misc]
+    shown, law = curves(evidence, missed, _share)
     fall = (
         f"Greedy misses fall with F^-{law.exponent:.2f} here and with F^-{PAPER} in the paper. " if law.exponent else ""
     )
@@ -45,10 +33,6 @@ def draw(evidence: Evidence) -> FigurePart:
         "has just been wrong. Beside the model's drafts ours has one branch for each accepted count; the paper does "
         "not say how many it has.",
     )
-
-
-def _published(name: str, *missed: float) -> Series:
-    return published(name, [*zip(FANS, missed, strict=True)], "Pd", SOURCE)
 
 
 FIGURE = Figure(
@@ -61,8 +45,8 @@ FIGURE = Figure(
     draw=draw,
     uses=("greedy", "temperatures"),
     published=(
-        _published("1B draft, T = 0", 0.43, 0.306, 0.200, 0.139, 0.103, 0.08, 0.065),
-        _published("1B and 3B draft, T = 0.7", 0.53, 0.38, 0.27, 0.19, 0.13, 0.09, 0.07),
-        _published("1B and 3B draft, T = 1", 0.63, 0.50, 0.39, 0.30, 0.23, 0.18, 0.14),
+        by_fan("1B draft, T = 0", 0.43, 0.306, 0.200, 0.139, 0.103, 0.08, 0.065),
+        by_fan("1B and 3B draft, T = 0.7", 0.53, 0.38, 0.27, 0.19, 0.13, 0.09, 0.07),
+        by_fan("1B and 3B draft, T = 1", 0.63, 0.50, 0.39, 0.30, 0.23, 0.18, 0.14),
     ),
 )

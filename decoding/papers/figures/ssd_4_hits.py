@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import BUDGET, LOOKAHEAD, geometric, hit_rate, played, uniform
 from decoding.papers.settings import TEMPERATURES
 from decoding.words import signed
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 SOURCE = "digitised from Figure 4 of arXiv 2603.03251v1; branches not given"
 EVEN, SHAPED = (0.847, 0.834, 0.783, 0.582), (0.861, 0.851, 0.812, 0.633)

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.by_temperature import FAN_OUTS
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import NOT_RUN, TunedWays, law
 from decoding.papers.settings import BRANCHES_EACH, TEMPERATURES
 from decoding.words import signed
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 ByTemperature = Mapping[float, Mapping[str, Estimate]]
 SOURCE = "digitised from Figure 4 of arXiv 2603.03251v1: tokens/s over those of SD"

@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from decoding.papers.bootstrap import estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Point, Series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Point, Series
 from decoding.papers.figures.base import acceptance, hit_rate, played, uniform
 from decoding.papers.settings import CONSTANTS, HELD_BACK
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 PAPER = (("1", 0.616, 0.799), ("about 0.5", 0.637, 0.784), ("about 0.08", 0.720, 0.688), ("about 0.04", 0.742, 0.645),
          ("about 0", 0.802, 0.517), ("0", 0.806, 0.483))  # fmt: skip

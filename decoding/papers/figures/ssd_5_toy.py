@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
 
 TARGET, DRAFT = (0.50, 0.25, 0.125, 0.125), (0.56, 0.28, 0.10, 0.06)
 CACHED = 2  # the draft's likeliest tokens

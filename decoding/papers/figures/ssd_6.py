@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Origin, Point, Series, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Origin, Point, Series, published, series
 from decoding.papers.figures.base import NOT_RUN, TunedWays, Way, off
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 
 if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
     from decoding.papers.together import Backup, ByBatch, MergedRuns
 
 FAST, NEURAL, SYNC = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135), (162, 158, 155, 145, 130)

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import TunedWays
 
 if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
     from decoding.papers.simulation import SimulatedBatches
 
 BATCH, DEVICES = 16, (1, 2, 4, 8)

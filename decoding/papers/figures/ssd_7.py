@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Origin, Point, Series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Origin, Point, Series
 from decoding.papers.figures.base import NOT_RUN, Tuned, TunedWays, off
 from decoding.papers.settings import BATCHES
 
 if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
     from decoding.papers.together import ByBatch
 
 Gains = list[Estimate]  # over autoregressive of one text, by batch size

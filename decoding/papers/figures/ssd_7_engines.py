@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Series, published, series
 from decoding.papers.figures.base import AUTOREGRESSIVE
 from decoding.papers.figures.ssd_7 import UNDRAFTED
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 NAMES = ("HumanEval", "UltraFeedback", "Alpaca", "GSM8K", "mean of all")
 ALL = NAMES.index("mean of all")

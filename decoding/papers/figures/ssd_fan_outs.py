@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from decoding.drafting import fan_outs as fanout
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import BUDGET, LOOKAHEAD, best, geometric, hit_rate, law, played
 from decoding.words import signed
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 BUDGETS = (8, 16, 24, 32, 48, 64)
 SOURCE = "digitised from Figure 4 of arXiv 2603.03251v1, T = 0; 24 branches are the reference code's, not the figure's"

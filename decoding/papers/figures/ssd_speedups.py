@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import AUTOREGRESSIVE
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 NAMES = ("SD / autoregressive", "SSD / autoregressive", "SSD / SD", "SSD / SD, each device")
 TABLE = "appendix B.3 of arXiv 2603.03251, as four readers cite it: mean of four prompt sets, 5 GPUs against 4"

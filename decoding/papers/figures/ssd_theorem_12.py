@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from decoding.papers.bootstrap import Estimate, estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import BUDGET, LOOKAHEAD, best, exponent, played, uniform
 from decoding.papers.outcomes import total
 from decoding.trace.theory import fan_out
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 PAPER = (4.2, 3.6, 3.1, 2.7, 2.3, 2.0, 1.8, 4.3)
 

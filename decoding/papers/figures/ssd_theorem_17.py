@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Point, Series, published, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Point, Series, published, series
 from decoding.papers.figures.base import NOT_RUN, TunedWays
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 from decoding.trace.theory import critical_batch
 
 if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
     from decoding.papers.together import ByBatch
 
 FAST, NEURAL = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135)

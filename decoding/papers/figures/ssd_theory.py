@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Figure, FigurePart, Series, series
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Series, series
 from decoding.papers.figures.base import AUTOREGRESSIVE, DEEPEST, NOT_RUN, Tuned, TunedWays, Way
 from decoding.papers.outcomes import OutcomeTally, total
 from decoding.papers.settings import BRANCHES_EACH
 from decoding.trace.theory import least_over, long_run_hit_rate, most_over
 from decoding.words import signed
-
-if TYPE_CHECKING:
-    from decoding.papers.evidence import Evidence
 
 Points = list[tuple[float, Estimate]]
 DEPTHS = range(1, DEEPEST + 1)

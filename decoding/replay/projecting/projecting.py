@@ -16,14 +16,14 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
 from decoding.replay.planning import RecordedSet, Rows, ungrown
-from decoding.replay.projecting.lockstep import RoundStep, steps_of, tokens_per_s
 from decoding.replay.projecting.texts import ProjectedText
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
-from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.ssd.track import Track
 from decoding.strategies import BASELINE, STRATEGIES
 
+WIDEST = 65  # branches of each text whose price is computed
 MOST_TOKENS = 1000  # of all texts that are projected
 AUTOREGRESSIVE = choose(BASELINE)
 # settings to try, by kind; a strategy that has none is named with the reason
@@ -134,17 +134,25 @@ class ProjectionInputs:
         """Tokens per second of each text."""
         costs = self.on(card).costs
         if choice.spec.prepares_ahead:
-            return tokens_per_s(self._prepared(choice, card, costs.of_each(batch)), costs, batch)
+            return self._prepared(choice, card, costs, batch)
         texts = [text.shown(choice.sees) for text in self.texts]
         return play(texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
 
-    def _prepared(self, choice: Choice, card: Card, costs: CostModel) -> list[list[RoundStep]]:
+    def _prepared(self, choice: Choice, card: Card, costs: CostModel, batch: int) -> float:
+        """The same of a choice that prepares ahead. Each text has as many branches as it says."""
         plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
         placement = ANYTIME if card.draft_devices else IN_TURN
         tracks = [text.track for text in self.texts]
-        # A draft that is ready was posted before, so taking it costs no message.
-        prices = replace(costs, opening=costs.draft(1))
-        return [steps_of(trace) for trace in simulate(tracks, plan, prices, placement).traces]
+        prices = prepared_at(costs, batch)
+        played = simulate_together(tracks, plan, prices, batch, placement, shares_branches=False)
+        return played.tokens_per_s_device / batch
+
+
+def prepared_at(costs: CostModel, batch: int) -> CostModel:
+    """Return a card's prices with those of preparing for so many texts: a step of all branches is a pass of the draft,
+    and an answer takes two messages."""
+    steps = [(rows, costs.draft(batch, rows)) for rows in range(batch, batch * WIDEST + 1, batch)]
+    return replace(costs, branches=steps, opening=costs.draft(batch), answer=2 * costs.transport)
 
 
 def _unread(track: Track, study: RecordedSet, i: int) -> Track:

@@ -47,12 +47,10 @@ class Placement:
     name: str
     beside: bool  # each on a device of its own; otherwise one waits for the other
     anytime: bool = False  # between steps the draft looks whether the verdict is there, and gives what it has
-    drops_misses: bool = False  # the verdict ends a preparation that does not hold its outcome
 
 
 IN_TURN = Placement("one device, in turn", beside=False)
 BESIDE = Placement("two devices, all of the tree", beside=True)
-AS_PUBLISHED = Placement("two devices, as in Theorem 7", beside=True, drops_misses=True)
 ANYTIME = Placement("two devices, anytime drafting", beside=True, anytime=True)
 
 

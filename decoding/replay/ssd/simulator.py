@@ -21,9 +21,8 @@ from decoding.core.batch_state import BatchState
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
-from decoding.replay import texts_at_load
 from decoding.replay.at_load import PIECE, PlayedRequest, pieces_of, serve
-from decoding.replay.player import PassClock
+from decoding.replay.player import Pass, PassClock, TextAtLoad
 from decoding.replay.ssd.playing import (
     IN_TURN,
     UNSEEN,
@@ -58,19 +57,26 @@ def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: 
 
 
 def simulate_together(
-    tracks: Sequence[Track], plan: Plan, costs: CostModel, users: int, placement: Placement = IN_TURN, devices: int = 1
+    tracks: Sequence[Track],
+    plan: Plan,
+    costs: CostModel,
+    users: int,
+    placement: Placement = IN_TURN,
+    devices: int = 1,
+    *,
+    shares_branches: bool = True,
 ) -> Simulated:
     """Play every text once, with `users` under way at any time. The costs are those of passes alone, except of
     preparing, which was measured where it runs, as was the time of an answer: that of its two messages. Each of several
     devices for the draft prepares as many branches as the plan says, in the same time; one of them drafts after
-    misses."""
+    misses. The texts share the plan's branches, or each has as many."""
     if devices > 1:
         branches = plan.settings.branches and devices * plan.settings.branches
         plan = replace(plan, settings=replace(plan.settings, branches=branches))
         costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
     message_s = costs.answer / 2 if placement.beside else 0.0
     costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
-    batch = SharedRounds(plan, costs, placement, users)
+    batch = SharedRounds(plan, costs, placement, users, shares_branches=shares_branches)
 
     def begin(request: RecordedText, end: int) -> SimulatedText:
         assert isinstance(request, Track)
@@ -82,15 +88,18 @@ def simulate_together(
 class SharedRounds:
     """Texts that are decoded together, round by round, and what they share."""
 
-    def __init__(self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1) -> None:
+    def __init__(
+        self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1, *, shares_branches: bool = True
+    ) -> None:
         self.plan, self.costs, self.placement, self.users = plan, costs, placement, users
         self.clock, self.state = PassClock(), BatchState()
         self.step_s = cache(costs.prepare)  # by rows
         breadth = Breadth(lambda branches: ns(self.step_s(branches)))
-        self.budget = RowBudget(plan.settings.branches, placement.beside, breadth)
+        branches = plan.settings.branches and plan.settings.branches * (1 if shares_branches else users)
+        self.budget = RowBudget(branches, placement.beside, breadth)
         self.experience = Experience(breadth, trial=Trial(self.clock.now))
 
-    def step(self, every: Sequence[texts_at_load.TextAtLoad]) -> None:
+    def step(self, every: Sequence[TextAtLoad]) -> None:
         """Play a round of all texts whose prompts are read, beside the next pieces of the other prompts."""
         ready = [text for text in every if isinstance(text, SimulatedText) and text.unread <= 0]
         pieces = pieces_of(every, PIECE if ready else 10**9)
@@ -100,7 +109,7 @@ class SharedRounds:
             if reading.begins_to_draft:
                 self.clock.seconds += self.costs.read(reading.request.prompt_tokens)
 
-    def play(self, texts: Sequence[SimulatedText], pieces: Mapping[texts_at_load.TextAtLoad, int] = {}) -> None:
+    def play(self, texts: Sequence[SimulatedText], pieces: Mapping[TextAtLoad, int] = {}) -> None:
         """Answer the last verdicts, prepare for the next, and verify jointly."""
         free_s = self.clock.seconds
         began_s, preparing_s = self._draft(texts) if texts else (free_s, 0.0)
@@ -148,7 +157,7 @@ class SharedRounds:
         return sum(map(self.costs.draft, steps), self.costs.beginning(steps[0]) if steps else 0.0)
 
 
-class SimulatedText(texts_at_load.TextAtLoad):
+class SimulatedText(TextAtLoad):
     """One text, as the draft's side sees it. As in a trace, a preparation counts once the next draft is asked for, so
     the one beside the last round does not."""
 
@@ -180,7 +189,7 @@ class SimulatedText(texts_at_load.TextAtLoad):
 
     # The answer -------------------------------------------------------------------------------------------------------
 
-    def drafting(self) -> Iterator[texts_at_load.Pass]:
+    def drafting(self) -> Iterator[Pass]:
         """Answer the last verdict, in passes of the draft model while the target waits."""
         begins_s = self.prices.fixed(self.batch.users) if self.rounds else self.prices.start
         self.asked_s = self.batch.clock.seconds + begins_s
@@ -192,7 +201,7 @@ class SimulatedText(texts_at_load.TextAtLoad):
         self.token = text[position] if position < len(text) else UNSEEN - 1
         if not self.passes:
             self.free_s = self.now_s
-        return iter([texts_at_load.Pass(1)] * self.passes)
+        return iter([Pass(1)] * self.passes)
 
     def _answer(self, ready: int, room: int) -> SimulatedDraft:
         """Return the next draft. `ready` is how deep the branches were when the verdict was there."""
@@ -221,8 +230,7 @@ class SimulatedText(texts_at_load.TextAtLoad):
         if self.placement.anytime:
             self._step_beside(work, heard_s)
         else:
-            is_useless = self.placement.drops_misses and not work.will_hit
-            while not (work.is_done or (is_useless and work.ended_s + work.step_s > heard_s)):
+            while not work.is_done:
                 self._step(work)
         self.now_s, self.prepared = max(heard_s, work.ended_s), work.passes
         self.events.append(work.event(len(self.rounds), idle_s=self.now_s - work.ended_s))

@@ -10,9 +10,8 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import takewhile
-from typing import Any
 
 from decoding.choice import Choice
 from decoding.drafting.records import Written
@@ -22,7 +21,6 @@ from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan, Simul
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.ssd.track import Track
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.possible import Possible
 from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
@@ -107,16 +105,14 @@ class SsdTracks:
     def placement(self) -> Placement:
         return ANYTIME if self.is_beside else IN_TURN
 
-    def play(self, choice: Choice) -> SsdSimulation:
-        plan = self.plan(choice)
-        low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in (self.refused, self.accepted))
-        return SsdSimulation(self, low, high)
-
-    def play_together(self, choice: Choice, users: int, costs: CostModel) -> tuple[Simulated, Simulated]:
-        plan, prices = self.plan(choice), self.prices_for(users, costs)
-        low, high = (
-            simulate_together(tracks, plan, prices, users, self.placement) for tracks in (self.refused, self.accepted)
-        )
+    def play(self, choice: Choice, users: int, costs: CostModel) -> tuple[Simulated, Simulated]:
+        """Play a choice for so many users in both cases. `costs` are those of passes that several texts share."""
+        plan, cases = self.plan(choice), (self.refused, self.accepted)
+        if users == 1:
+            low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in cases)
+        else:
+            prices = self.prices_for(users, costs)
+            low, high = (simulate_together(tracks, plan, prices, users, self.placement) for tracks in cases)
         return low, high
 
     def plan(self, choice: Choice) -> Plan:
@@ -160,41 +156,3 @@ def ssd_tracks_of(
     refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
     seconds = [undrafted(len(text)) for text, _, _ in few]
     return SsdTracks(refused, accepted, seconds, prices_from(priced, ahead), is_beside)
-
-
-@dataclass(frozen=True)
-class SsdSimulation(Possible):
-    """Simulated SSD in both cases: the counterpart of `simulation.Simulation`."""
-
-    found: SsdTracks
-    refused: Simulated
-    accepted: Simulated
-    unmeasured: float = 0.0
-
-    @cached_property
-    def times(self) -> list[tuple[float, float, float]]:
-        both = zip(self.found.undrafted, self.refused.requests, self.accepted.requests, strict=True)
-        return [(undrafted, one.end, other.end) for undrafted, one, other in both]
-
-    @property
-    def mean_acceptance_length(self) -> float:
-        judged = sum(isinstance(event, Drafted) for event in self._events)
-        accepted = sum(event.accepted for event in self._events if isinstance(event, Verified))
-        return 1 + accepted / judged if judged else 1.0
-
-    @property
-    def num_target_passes(self) -> int:
-        return round(sum(isinstance(event, Verified) for event in self._events) / 2)
-
-    @property
-    def num_draft_passes(self) -> int:
-        made = (event.passes for event in self._events if isinstance(event, Drafted | Anticipated))
-        return round(sum(made) / 2)
-
-    @property
-    def hit_rate(self) -> float | None:
-        return mean_hit_rate(self.refused, self.accepted)
-
-    @cached_property
-    def _events(self) -> list[Any]:
-        return [event for simulated in (self.refused, self.accepted) for trace in simulated.traces for event in trace]

@@ -1,5 +1,5 @@
-"""Replay of recorded texts for several users at once. Texts and drafts are those of one user; prices are those of
-shared passes."""
+"""Replay of recorded texts round by round: for several users at once, or of drafts that are prepared ahead. Texts and
+drafts are those of one user; prices are those of shared passes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from functools import cached_property
 
 from decoding.choice import Choice, choose
 from decoding.replay import at_load
-from decoding.replay.texts_at_load import RoundCounts
+from decoding.replay.player import RoundCounts
 from decoding.replay.what_if.ahead import mean_hit_rate
 from decoding.replay.what_if.possible import Possible
 from decoding.replay.what_if.recorded import RecordedComparison
@@ -18,21 +18,21 @@ from decoding.strategies import BASELINE
 
 
 @dataclass(frozen=True)
-class SimulationAtLoad(Possible):
-    """A setting for several users: the counterpart of `simulation.Simulation`."""
+class PlayedSimulation(Possible):
+    """A setting, played round by round: the counterpart of `simulation.Simulation`."""
 
     users: int
     widest: int | None  # rows of the widest verification that was measured for so many users; None: no run shows any
-    undrafted: at_load.PlayedRun
+    undrafted: Sequence[float]  # seconds that autoregressive takes for each text
     refused: at_load.PlayedRun
     accepted: at_load.PlayedRun
     hit_rate: float | None = None  # None: nothing is prepared ahead
 
     @cached_property
     def times(self) -> list[tuple[float, float, float]]:
-        """With waiting and the prompt included, as a comparison counts under load."""
-        cases = zip(self.undrafted.requests, self.refused.requests, self.accepted.requests, strict=True)
-        return [(undrafted.end, one.end, other.end) for undrafted, one, other in cases]
+        """With waiting and the prompt included for several users, as a comparison counts under load."""
+        cases = zip(self.undrafted, self.refused.requests, self.accepted.requests, strict=True)
+        return [(undrafted, one.end, other.end) for undrafted, one, other in cases]
 
     @property
     def unmeasured(self) -> float:
@@ -65,13 +65,13 @@ def _acceptance_length(rounds: Sequence[RoundCounts]) -> float:
     return 1 + statistics.mean(drafted) if drafted else 1.0
 
 
-def simulate_at_load(found: RecordedComparison, choice: Choice, users: int) -> SimulationAtLoad:
+def simulate_played(found: RecordedComparison, choice: Choice, users: int) -> PlayedSimulation:
     if choice.spec.prepares_ahead:
         return _ahead(found, choice, users)
     refused = _play(found, choice, users, False)
     accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
-    undrafted = _play(found, choose(BASELINE), users, False)
-    return SimulationAtLoad(users, found.widest.get(users), undrafted, refused, accepted)
+    undrafted = _ends(_play(found, choose(BASELINE), users, False))
+    return PlayedSimulation(users, found.widest.get(users), undrafted, refused, accepted)
 
 
 def _play(found: RecordedComparison, choice: Choice, users: int, hopes: bool) -> at_load.PlayedRun:
@@ -79,12 +79,15 @@ def _play(found: RecordedComparison, choice: Choice, users: int, hopes: bool) ->
     return at_load.play(texts, source, found.costs, users, drafts=choice.spec.needs_draft)
 
 
-def _ahead(found: RecordedComparison, choice: Choice, users: int) -> SimulationAtLoad:
-    """Simulate a strategy that prepares ahead, on the texts that are simulated for one user."""
+def _ends(run: at_load.PlayedRun) -> list[float]:
+    return [request.end for request in run.requests]
+
+
+def _ahead(found: RecordedComparison, choice: Choice, users: int) -> PlayedSimulation:
+    """Simulate a strategy that prepares ahead, on a part of the texts. For one user their prompts have been read."""
     ahead = found.ahead
     assert ahead, f"nobody knows what {choice.label} costs"
-    refused, accepted = ahead.play_together(choice, users, found.costs)
-    undrafted = at_load.play(ahead.refused, choose(BASELINE).sources(), found.costs, users, drafts=False)
-    return SimulationAtLoad(
-        users, found.widest.get(users), undrafted, refused, accepted, mean_hit_rate(refused, accepted)
-    )
+    cases, undrafted = ahead.play(choice, users, found.costs), ahead.undrafted
+    if users > 1:
+        undrafted = _ends(at_load.play(ahead.refused, choose(BASELINE).sources(), found.costs, users, drafts=False))
+    return PlayedSimulation(users, found.widest.get(users), undrafted, *cases, mean_hit_rate(*cases))

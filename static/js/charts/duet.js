@@ -3,7 +3,7 @@
 import { become, sketch } from "../core/become.js";
 import { layField, shownOf } from "../core/field.js";
 import { key, size, widthOf } from "../core/picture.js";
-import { ticks } from "../core/stats.js";
+import { marksOf } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { grouped, ms } from "../core/words.js";
 import { chromeTrace } from "../live/perfetto.js";
@@ -58,7 +58,7 @@ export function draw(picture, { state, chosen, onRound }) {
   become(picture,
     hasDraft(rounds) ? name("draft", DRAFT) : null, name("target", TARGET),
     ...rounds.map((round) => pair(round, x, round.number === chosen)),
-    ...marksIn(axis, Math.max(5, Math.round(width / 160))).map((value, i) =>
+    ...marksOf(axis, Math.max(5, Math.round(width / 160))).map((value, i) =>
       sketch("text", { x: at(value), y: HEIGHT - 4, "text-anchor": at(value) > right - 20 ? "end" : "middle" }, i ? grouped(value) : `${grouped(value)} ms`)),
     layField(picture, { axis, whole, rest, scale: { x: at, y: () => TARGET + BAR / 2, left: LEFT, right, top: 0, bottom: HEIGHT },
       head: (value) => `${value.toFixed(2)} ms`, series: [{ name: "", points: rounds.map((round) => pointOf(round, zero, onRound)) }] }),
@@ -71,11 +71,6 @@ const beginOf = (round) => (round.drafted.length ? round.draftStart : round.veri
 const spanOf = (rounds, zero) => ({
   low: (Math.min(...rounds.map(beginOf)) - zero) / 1e6, high: (Math.max(...rounds.map((round) => round.verifyEnd)) - zero) / 1e6,
 });
-
-function marksIn({ low, high }, count) {
-  const step = ticks(high - low, count)[1] ?? high - low, first = Math.ceil(low / step - 1e-9);
-  return Array.from({ length: Math.floor(high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
-}
 
 const pointOf = (round, zero, onRound) => ({
   x: ((round.verifyStart + round.verifyEnd) / 2 - zero) / 1e6, y: 0, open: () => onRound(round.number),

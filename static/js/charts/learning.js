@@ -29,7 +29,7 @@ export function draw(picture, data) {
     layers: [
       line(points.map((point) => [at(point), point.speedup]), style),
       ...points.map((point) => interval(at(point), point)),
-      dots(points.map((point) => ({ x: at(point), y: point.speedup, ...point })), style, ({ prompts, speedup }) => `${prompts} prompts: ${times(speedup)}`),
+      dots(points.map((point) => ({ x: at(point), y: point.speedup, ...point })), style),
     ],
   });
 }

@@ -11,12 +11,12 @@ import torch
 
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.models.table import TableRunner, hashed
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import shared
 from decoding.vocabularies.spelling import Spelling
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 from tests.kit.models import GPT2, LLAMA, OTHERS, fast_runner, save
+from tests.kit.table import TableRunner, hashed
 
 Maker = Callable[[Path], ModelRunner]
 

@@ -31,27 +31,12 @@ def assert_close(got: Tensor, want: Tensor) -> None:
     torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
 
 
-def test_it_answers_for_as_many_tokens_as_asked(runner: ModelRunner) -> None:
-    assert runner.extend(TEXT, 7).shape == (7, runner.vocab_size)
-    assert runner.tokens == TEXT
-
-
 @pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6), (3, 9), (11, 1), (2, 2, 8)])
 def test_feeding_in_pieces_is_feeding_whole(runner: ModelRunner, pieces: tuple[int, ...]) -> None:
     want = fresh(runner, TEXT[:12], 12)
     runner.rewind(0)
     got = [runner.extend(TEXT[sum(pieces[:i]) :][:size], size).clone() for i, size in enumerate(pieces)]
     assert_close(torch.cat(got), want)
-
-
-def test_rewinding_then_extending_is_fresh(runner: ModelRunner) -> None:
-    other = [*TEXT[:9], *reversed(TEXT[:20])]
-    want = fresh(runner, other, 20)
-    fresh(runner, TEXT)
-    runner.rewind(9)
-    assert runner.tokens == TEXT[:9]
-    assert_close(runner.extend(other[9:], 20), want)
-    assert runner.tokens == other
 
 
 def test_a_branch_answers_as_a_fresh_runner_would(runner: ModelRunner) -> None:
@@ -95,16 +80,6 @@ def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -
     assert_close(runner.extend(TEXT[30:35], 5), want)
     with pytest.raises(RuntimeError, match="closed"):
         tree.extend([1], [-1])
-
-
-def test_branching_leaves_the_text_alone(runner: ModelRunner) -> None:
-    want = fresh(runner, TEXT, 30)
-    fresh(runner, TEXT[:30])
-    branches = runner.fork([30, 10, 29])
-    for step in range(4):
-        branches.extend([step] * 3)
-    assert runner.tokens == TEXT[:30]
-    assert_close(runner.extend(TEXT[30:], 30), want)
 
 
 @pytest.mark.parametrize("row", [0, 1, 2, 3])

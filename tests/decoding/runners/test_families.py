@@ -163,10 +163,7 @@ def test_shards_are_read_through_their_index(tmp_path: Path) -> None:
 OLD_SPELLINGS: dict[str, dict[str, Any]] = {
     "theta": {"rope_theta": 5000.0},
     "linear": {"rope_theta": 10000.0, "rope_scaling": {"type": "linear", "factor": 2.0}},
-    "llama3": {
-        "rope_theta": 500000.0,
-        "rope_scaling": LLAMA3 | {"original_max_position_embeddings": 32},
-    },
+    "llama3": {"rope_theta": 500000.0, "rope_scaling": LLAMA3 | {"original_max_position_embeddings": 32}},
 }
 
 

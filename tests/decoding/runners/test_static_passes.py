@@ -27,23 +27,15 @@ from tests.kit.waiting import refusing_waits
 
 
 @pytest.mark.parametrize("model_type", list(CASES))
-def test_static_passes_are_the_sliced_ones(tmp_path: Path, model_type: str) -> None:
-    folder = save(tmp_path, model_type, **CASES[model_type])
-    torch.testing.assert_close(walk(fast_runner(folder, static=True)), walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
-
-
-@pytest.mark.parametrize("model_type", list(CASES))
 def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str) -> None:
     """Each input lies where the recorded launches look for it, also after the storage has grown."""
     folder = save(tmp_path, model_type, **CASES[model_type])
     runner = fast_runner(folder, static=True)
-    rehearsal = rehearse(runner)
-    walk(runner)
-    runner.rewind(0)
-    got = walk(runner)
-    torch.testing.assert_close(got, walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
+    rehearsal, want = rehearse(runner), walk(fast_runner(folder))
+    for _ in range(2):
+        torch.testing.assert_close(walk(runner), want, atol=1e-4, rtol=1e-5)
+        runner.rewind(0)
     recorded = rehearsal.recorded
-    runner.rewind(0)
     walk(runner)
     assert recorded == rehearsal.recorded > 4
 
@@ -76,7 +68,39 @@ def test_a_pass_on_an_urgent_stream_has_graphs_of_its_own(tmp_path: Path) -> Non
             runner.rewind(0)
             runner.extend(TEXT[start : start + 4])
         counts.append(rehearsal.recorded)
-    assert counts == [1, 2, 2, 2]
+    assert counts == [8, 16, 16, 16]
+
+
+def test_with_a_verification_those_of_drafts_of_other_lengths_are_captured(tmp_path: Path) -> None:
+    """A stop rule may meet a length that the warm-up did not, and a capture takes longer than many rounds."""
+    folder = save(tmp_path, "llama", **LLAMA)
+    runner, plain = fast_runner(folder, static=True), fast_runner(folder)
+    rehearsal = rehearse(runner)
+    for rows in (5, 5, 1, 8, 2, 7):
+        for each in (runner, plain):
+            each.rewind(min(len(each.tokens), 11))
+        new = TEXT[len(plain.tokens) :][:rows]
+        torch.testing.assert_close(runner.extend(new, rows), plain.extend(new, rows), atol=1e-4, rtol=1e-4)
+        assert rehearsal.recorded in (0, 8)
+
+
+def test_branches_of_several_numbers_share_what_is_captured(tmp_path: Path) -> None:
+    """`ssd` prepares for another number of outcomes in each round."""
+    folder = save(tmp_path, "llama", **LLAMA)
+    runner, plain = fast_runner(folder, static=True), fast_runner(folder)
+    rehearsal, recorded = rehearse(runner), set[int]()
+    for each in (runner, plain):
+        each.extend(TEXT[:9])
+    for count in (8, 7, 6, 5, 8):
+        forks = [each.fork([7] * count) for each in (runner, plain)]
+        for step in range(2):
+            got, want = (fork.extend(TEXT[step : step + count]) for fork in forks)
+            torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+        recorded.add(rehearsal.recorded)
+    assert recorded == {1}
+    for each in (runner, plain):
+        forks[each is plain].adopt(3)
+    torch.testing.assert_close(runner.extend([4]), plain.extend([4]), atol=1e-4, rtol=1e-4)
 
 
 def test_a_prompt_that_two_strategies_read_is_not_captured_in_the_time_of_the_second(tmp_path: Path) -> None:
@@ -251,14 +275,6 @@ def test_a_capture_has_the_priority_of_its_stream() -> None:
     assert capturing.priority == 0
     with Lane(device, is_urgent=True).current():
         assert capturing.priority == -1
-
-
-@pytest.mark.parametrize("model_type", list(CASES))
-def test_texts_in_a_slab_share_passes_and_answer_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
-    folder = save(tmp_path, model_type, **CASES[model_type])
-    runners = fast_runner(folder, static=True).model.new_runners(3)
-    for got, want in played(runners, fast_runner(folder).model):
-        torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
 
 
 @pytest.mark.parametrize("room", [0, 60])

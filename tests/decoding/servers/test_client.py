@@ -294,27 +294,21 @@ def test_an_address_that_is_not_allowed_is_not_connected_to() -> None:
     assert not wire.connections
 
 
-def test_another_model_than_the_named_one_is_refused_before_anything_runs() -> None:
-    with serving(LLAMA) as wire:
-        servers = Servers(reach(wire, "llamacpp", model="big"), None)
-        with pytest.raises(BadServer, match="it does not serve 'big'; it serves m"):
-            servers.begin([server_choice()])
-        servers.close()
-
-
-def test_speculation_off_is_refused_where_a_request_cannot_switch_it() -> None:
-    with serving(speaking("vllm", honest, LETTERS.decode)) as wire:
-        servers = Servers(reach(wire, "vllm"), None)
-        with pytest.raises(BadServer, match="vLLM cannot switch speculation for one request"):
-            servers.begin([server_choice(speculation="off")])
-        servers.close()
-
-
-def test_a_server_nobody_knows_is_refused_with_those_that_are_known() -> None:
-    with serving(LLAMA) as wire:
-        servers = Servers(reach(wire, "llamacpp"), None)
-        with pytest.raises(BadServer, match="There is no server 'that'; there are it"):
-            servers.begin([server_choice(name="that")])
+@pytest.mark.parametrize(
+    ("dialect", "settings", "asked", "words"),
+    [
+        ("llamacpp", {"model": "big"}, {}, "it does not serve 'big'; it serves m"),
+        ("vllm", {}, {"speculation": "off"}, "vLLM cannot switch speculation for one request"),
+        ("llamacpp", {}, {"name": "that"}, "There is no server 'that'; there are it"),
+    ],
+)
+def test_what_a_server_cannot_do_is_refused_before_anything_runs(
+    dialect: str, settings: dict[str, str], asked: dict[str, str], words: str
+) -> None:
+    with serving(speaking(dialect, honest, LETTERS.decode)) as wire:
+        servers = Servers(reach(wire, dialect, **settings), None)
+        with pytest.raises(BadServer, match=words):
+            servers.begin([server_choice(**asked)])
         servers.close()
 
 

@@ -21,7 +21,6 @@ from decoding.measure.doubts import doubts
 from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
-from decoding.models.table import TableRunner
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
@@ -29,6 +28,7 @@ from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, hon
 from tests.decoding.servers.wire import Asked, Reply, Script, events, plain, serving
 from tests.kit.pairs import PROMPTS, pair
 from tests.kit.runners import RoundsDifferently
+from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request

@@ -18,10 +18,8 @@ def operator(world):
 
 def test_a_display_name_is_what_others_read(world):
     page = world.page(world.bob)
-    assert (
-        "Others see the name Bob the Builder now."
-        in page.post("/account/name/", {"name": "Bob the Builder"}, follow=True).content.decode()
-    )
+    told = page.post("/account/name/", {"name": "Bob the Builder"}, follow=True).content.decode()
+    assert "Others see the name Bob the Builder now." in told
     assert "Bob the Builder" in world.page(world.alice).get("/team/").content.decode()
     assert world.api(world.bob).patch("/api/v1/me/", {"name": ""}).json()["name"] == ""
     assert page.post("/account/name/", {"name": "x" * 81}).status_code == 422
@@ -61,9 +59,8 @@ def test_only_the_operator_sees_everybody(world, operator):
     assert world.api(world.alice).get("/api/v1/users/?is_active=true").json()["count"] == 4
     assert {row.username for row in operator.get("/users/", {"q": "bo"}).context["list"].rows} == {"bob"}
     User.objects.filter(pk=world.victor.pk).update(is_active=False)
-    assert [row.username for row in operator.get("/users/", {"state": "deactivated"}).context["list"].rows] == [
-        "victor"
-    ]
+    [out] = operator.get("/users/", {"state": "deactivated"}).context["list"].rows
+    assert out.username == "victor"
     assert world.page(world.bob).get("/users/").status_code == 403
 
 
@@ -74,8 +71,3 @@ def test_the_list_of_users_asks_the_database_the_same_however_long_it_is(world, 
     User.objects.bulk_create(User(username=f"user{number}", password="!") for number in range(30))
     with django_assert_num_queries(9):
         operator.get("/users/")
-
-
-def test_the_filter_of_users_is_in_words(world, operator):
-    shown = operator.get("/users/").content.decode()
-    assert "any state" in shown and "<option>deactivated</option>" in shown

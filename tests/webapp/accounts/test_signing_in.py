@@ -23,30 +23,20 @@ def made(username: str = "dora") -> User:
     return services.create_user(username=username, password=PASSWORD)
 
 
-def test_the_right_password_opens_the_door(db):
+def test_the_right_password_opens_the_door_and_a_wrong_one_does_not_say_which_part_is_wrong(db):
     made()
     client = Client()
     answer = client.post("/sign-in/", {"username": "Dora", "password": PASSWORD, "next": "/account/"})
     assert (answer.status_code, answer["Location"]) == (302, "/account/")
     assert client.get("/account/").status_code == 200
-
-
-def test_a_wrong_password_says_so_without_saying_which_part_is_wrong(db):
-    made()
     known = Client().post("/sign-in/", {"username": "dora", "password": "wrong"})
     unknown = Client().post("/sign-in/", {"username": "nobody", "password": "wrong"})
     assert known.status_code == unknown.status_code == 422
     sentence = b"The name or the password is wrong."
     assert sentence in known.content and sentence in unknown.content
-
-
-def test_the_eleventh_wrong_password_waits(db, quick_hashes):
-    made()
-    for _ in range(10):
-        Client().post("/sign-in/", {"username": "dora", "password": "wrong"})
-    answer = Client().post("/sign-in/", {"username": "dora", "password": PASSWORD})
-    assert answer.status_code == 429 and int(answer["Retry-After"]) > 0
-    assert b"More than 10 tries" in answer.content
+    for bad in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
+        answer = Client().post("/sign-in/", {"username": "dora", "password": PASSWORD, "next": bad})
+        assert answer["Location"] == "/"
 
 
 STRANGER, HOME = {"REMOTE_ADDR": "203.0.113.66"}, {"REMOTE_ADDR": "198.51.100.7"}
@@ -59,7 +49,9 @@ def sign_in(password=PASSWORD, username="dora", **address):
 def test_a_strangers_wrong_passwords_do_not_lock_the_owner_out(db, quick_hashes):
     made()
     assert [sign_in("wrong", **STRANGER) for _ in range(11)] == [422] * 10 + [429]
-    assert sign_in(**STRANGER) == 429
+    answer = Client().post("/sign-in/", {"username": "dora", "password": PASSWORD}, **STRANGER)
+    assert (answer.status_code, b"More than 10 tries" in answer.content) == (429, True)
+    assert int(answer["Retry-After"]) > 0
     assert sign_in(**HOME) == 302
 
 
@@ -117,17 +109,6 @@ def test_a_session_may_ask_often_and_is_told_when_that_is_too_often(world, monke
     assert world.page(world.alice).get(address).status_code == 200
 
 
-def test_the_page_names_the_command_that_prints_a_link(db):
-    assert "./drafthouse token --sign-in --user NAME" in Client().get("/sign-in/").content.decode()
-
-
-def test_next_never_leads_to_another_site(db):
-    made()
-    for bad in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
-        answer = Client().post("/sign-in/", {"username": "dora", "password": PASSWORD, "next": bad})
-        assert answer["Location"] == "/"
-
-
 def test_the_launchers_link_signs_the_first_owner_in_once(db, capsys):
     call_command("sign_in_link")
     link = capsys.readouterr().out.strip()
@@ -143,12 +124,6 @@ def test_a_new_link_ends_the_one_before(db):
     first = services.issue_sign_in_link(user=user)
     services.issue_sign_in_link(user=user)
     assert Client().post(f"/enter/{first}/").status_code == 410
-
-
-def test_there_is_no_default_password(db):
-    owner = services.first_owner()
-    assert not owner.has_usable_password()
-    assert services.first_owner() == owner
 
 
 def test_signing_out_needs_a_post_and_ends_the_session(db):
@@ -173,5 +148,8 @@ def test_a_changed_password_needs_the_old_one_and_ends_other_sessions(db):
     assert elsewhere.get("/account/").status_code == 302
 
 
-def test_passwords_are_stored_with_argon2(db):
+def test_passwords_are_stored_with_argon2_and_none_is_there_by_default(db):
     assert made().password.startswith("argon2$argon2id$")
+    owner = services.first_owner()
+    assert not owner.has_usable_password()
+    assert services.first_owner() == owner

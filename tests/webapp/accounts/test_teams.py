@@ -28,24 +28,17 @@ def test_a_stranger_joins_by_link_with_the_role_inside(world):
     assert client.get("/team/").status_code == 200
 
 
-def test_a_link_works_once(world):
-    secret = invited(world)
-    services.join(secret=secret, user=world.charlie)
-    answer = Client().post(f"/join/{secret}/", {"username": "dora", "password": "a good long one"})
-    assert answer.status_code == 410
-    assert not User.objects.filter(username="dora").exists()
-
-
-def test_a_link_ends_when_its_days_are_over_or_it_is_revoked(world):
+def test_a_link_works_once_until_its_days_are_over_or_it_is_revoked(world):
     late, revoked = invited(world), invited(world)
     first, second = Invitation.objects.order_by("created")
     Invitation.objects.filter(pk=first.pk).update(expires=timezone.now() - timedelta(seconds=1))
     services.revoke_invitation(invitation=second, by=world.actor(world.alice))
     assert [Client().get(f"/join/{s}/").status_code for s in (late, revoked, "nonsense")] == [410, 410, 410]
-
-
-def test_only_a_digest_of_the_link_is_stored(world):
     secret = invited(world)
+    services.join(secret=secret, user=world.charlie)
+    answer = Client().post(f"/join/{secret}/", {"username": "dora", "password": "a good long one"})
+    assert answer.status_code == 410
+    assert not User.objects.filter(username="dora").exists()
     assert secret not in str(list(Invitation.objects.values())) + str(list(AuditEntry.objects.values()))
 
 
@@ -87,11 +80,6 @@ def test_the_menu_offers_the_other_teams_of_a_person(world):
     assert re.findall('formaction="([^"]*)"', menu) == [f"/team/{world.other_team.pk}/switch/"]
     assert client.post(f"/team/{world.other_team.pk}/switch/").status_code == 302
     assert f'formaction="/team/{world.team.pk}/switch/"' in client.get("/account/").content.decode()
-
-
-def test_one_cannot_switch_to_a_team_one_is_not_in(world):
-    assert world.page(world.bob).post(f"/team/{world.other_team.pk}/switch/").status_code == 404
-    assert world.api(world.bob).post(f"/api/v1/teams/{world.other_team.pk}/switch/").status_code == 404
 
 
 def test_the_last_owner_can_neither_leave_nor_step_down(world):

@@ -93,11 +93,8 @@ def test_what_ran_waits_again_and_nobody_is_signed_in(lab: Lab, copy: Lab) -> No
     assert copy.count("sessions.session") == copy.count("jobs.worker") == 0
 
 
-def test_every_table_is_in_a_backup(lab: Lab) -> None:
+def test_every_table_is_in_a_backup_which_its_owner_alone_can_read(lab: Lab, backup: Path):
     assert set(lab.python(TABLES).split()) == {"django_migrations", "django_session", "jobs_worker"}
-
-
-def test_a_backup_can_be_read_by_its_owner_alone(backup: Path) -> None:
     assert backup.stat().st_mode & 0o777 == 0o600
 
 

@@ -100,11 +100,16 @@ def test_links_and_paths_that_lead_elsewhere_are_refused(wrong: tarfile.TarInfo)
     assert "Drafthouse never writes" in said or "damaged" in said
 
 
-def test_a_size_below_nothing_is_refused() -> None:
+def test_sizes_below_nothing_members_twice_and_other_formats_are_refused(monkeypatch: pytest.MonkeyPatch):
     head = bytearray(member(archive.HEAD).tobuf(tarfile.USTAR_FORMAT))
     head[124:136] = b"\xff" * 12  # -1 as GNU spells it
     head[148:156] = b"%06o\0 " % (sum(head[:148]) + 8 * 32 + sum(head[156:]))
     refusal(bytes(head) + bytes(10240))
+    assert "twice" in refusal(as_tar(member("secrets/secret_key"), member("secrets/secret_key")))
+    monkeypatch.setattr(archive, "FORMAT", 2)
+    later = written()
+    monkeypatch.setattr(archive, "FORMAT", 1)
+    assert "format 2, made by Drafthouse 1" in refusal(later)
 
 
 def test_a_table_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -142,17 +147,6 @@ def test_a_manifest_of_another_shape_is_refused(about: dict[str, Any]) -> None:
         assert "manifest" in said
 
 
-def test_a_member_twice_is_refused() -> None:
-    assert "twice" in refusal(as_tar(member("secrets/secret_key"), member("secrets/secret_key")))
-
-
-def test_another_format_is_refused_with_the_version_that_made_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(archive, "FORMAT", 2)
-    later = written()
-    monkeypatch.setattr(archive, "FORMAT", 1)
-    assert "format 2, made by Drafthouse 1" in refusal(later)
-
-
 UNKNOWN = {"migrations": [["jobs", "0999_later"]]}
 FORGED = {"tables": {"jobs.job": {"rows": 1, "bytes": 1, "sha256": ""}}}
 NO_CHUNK = {"chunks": [["00000000-0000-0000-0000-000000000000", "0" * 64, 5]]}
@@ -177,12 +171,9 @@ def test_a_refused_file_leaves_nothing_behind(backup: Path, tmp_path: Path, spoi
     assert [path.name for path in tmp_path.iterdir()] == ["bad.tar"]
 
 
-def test_a_check_reads_the_file_and_touches_nothing(backup: Path, tmp_path: Path) -> None:
+def test_a_check_reads_the_file_and_touches_nothing(backup: Path, tmp_path: Path):
     said = Lab(tmp_path / "new").do("restore", backup, "--check")
     assert "The file is whole." in said and "comparisons.sample" in said
     assert not list(tmp_path.iterdir())
-
-
-def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:
     code, said = Lab(tmp_path / "new").run("restore", tmp_path / "none.tar")
     assert code == 1 and said.startswith(str(tmp_path / "none.tar")) and "No such file" in said

@@ -248,3 +248,11 @@ def hire(employ: Callable[..., Worker], world: Any) -> Callable[..., Worker]:
 @pytest.fixture
 def worker(hire: Callable[..., Worker]) -> Worker:
     return hire(*STRATEGIES)
+
+
+@pytest.fixture
+def ended(worker: Worker) -> Worker:
+    """A worker that has decoded all of its comparison."""
+    worker.claim()
+    worker.finish_all()
+    return worker

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import re
 from pathlib import Path
@@ -22,10 +21,8 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def page(open_page, worker):
-    worker.claim()
-    worker.finish_all()
-    page = open_page(path_of(worker), accept_downloads=True)
+def page(open_page, ended):
+    page = open_page(path_of(ended), accept_downloads=True)
     expect(page.locator("#positions .line").first).to_be_attached()
     return page
 
@@ -43,10 +40,8 @@ def marks(page, chart: str) -> list[str]:
 RIGHT_EDGES = "all => all.map((one) => one.getBoundingClientRect().right)"
 
 
-def test_on_a_phone_the_numbers_of_the_waterfall_stay_in_the_picture(open_page, worker):
-    worker.claim()
-    worker.finish_all()
-    page = open_page(path_of(worker), viewport=PHONE)
+def test_on_a_phone_the_numbers_of_the_waterfall_stay_in_the_picture(open_page, ended):
+    page = open_page(path_of(ended), viewport=PHONE)
     expect(page.locator("#waterfall text").first).to_be_attached()
     picture = page.locator("#waterfall").bounding_box()
     assert max(page.locator("#waterfall text").evaluate_all(RIGHT_EDGES)) <= picture["x"] + picture["width"]
@@ -62,8 +57,7 @@ def test_the_clock_of_a_few_rounds_has_round_numbers(open_page, worker):
     assert len(numbers) > 1 and max(map(len, numbers)) <= len("0.25 ms")
 
 
-def test_lengths_of_prompts_are_drawn_once_a_worker_has_counted_and_read_by_key(open_page, employ, world):
-    by = world.actor(world.bob)
+def test_lengths_of_prompts_are_drawn_once_a_worker_has_counted_and_read_by_key(open_page, employ, by):
     worker = employ(lambda: make.comparison(by))
     pair, dataset = worker.does(lambda: (worker.comparison.pair, worker.comparison.dataset))
     page = open_page(f"/datasets/{dataset.pk}/?pair={pair.pk}")
@@ -117,17 +111,6 @@ def test_a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page)
     expect(page.locator("#lines clipPath")).to_be_attached()
 
 
-def test_keys_move_the_cursor_from_point_to_point_and_say_what_it_reads(page):
-    page.locator("#positions").focus()
-    page.keyboard.press("ArrowRight")
-    first = page.locator("main > [role=status].hidden")
-    expect(first).to_contain_text("position in the draft")
-    page.keyboard.press("End")
-    expect(page.locator("#positions > .cursor .at")).to_be_attached()
-    page.keyboard.press("Escape")
-    expect(page.locator("#positions > .cursor .at")).to_have_count(0)
-
-
 def test_a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(page):
     key = page.locator("section:has(> #positions) .legend [data-series='static:4']")
     key.click()
@@ -143,12 +126,15 @@ def test_a_dot_opens_its_prompt_by_mouse_and_by_key(page):
     dots.scroll_into_view_if_needed()
     place = page.locator("#forest").bounding_box()
     x, y = (float(at) for at in dots.get_attribute("d").removeprefix("M").split("L")[0].split(","))
+    page.mouse.move(place["x"] + x, place["y"] + y)
+    expect(page.locator("#forest > .cursor text")).to_have_text(re.compile(r"^static:4\sprompt \d+: \d\.\d\d×$"))
     page.mouse.click(place["x"] + x, place["y"] + y)
     expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
     assert re.search(r"strategy=static%3A4&prompt=\d+", page.url)
     page.locator("#forest").focus()
     page.keyboard.press("End")
     expect(page.locator("#forest > .cursor text")).to_have_text(re.compile("prompt"))
+    expect(page.locator("main > [role=status].hidden")).to_contain_text("prompt")  # for those who hear it
     number = re.search(r"prompt (\d+)", page.locator("#forest > .cursor text").text_content())[1]
     page.keyboard.press("Enter")
     expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 3")
@@ -178,24 +164,13 @@ def test_every_chart_is_saved_as_a_picture_of_its_own(page, tmp_path):
         text = saved(page, chart, "SVG").decode()
         assert text.startswith("<svg") and "var(" not in text and "<use" not in text and "NaN" not in text
         assert page.locator(f"section:has(> {chart}) h2").inner_text().split("\n")[0][:10] in text
+    trace = json.loads(saved(page, "#duet", "Perfetto trace"))["traceEvents"]
+    assert [one["args"]["name"] for one in trace if one["name"] == "process_name"] == list(STRATEGIES)
     (tmp_path / "chart.svg").write_text(saved(page, "#lines", "SVG").decode())
     assert saved(page, "#lines", "PNG").startswith(b"\x89PNG")
     picture = page.context.new_page()
     picture.goto(f"file://{tmp_path}/chart.svg")
     assert picture.locator("path").first.evaluate("path => getComputedStyle(path).stroke") != "none"
-
-
-def test_the_clock_is_saved_as_a_chrome_trace_of_all_strategies_without_overlaps(page):
-    trace = json.loads(saved(page, "#duet", "Perfetto trace"))
-    names = {one["pid"]: one["args"]["name"] for one in trace["traceEvents"] if one["name"] == "process_name"}
-    assert list(names.values()) == list(STRATEGIES)
-    spans = [one for one in trace["traceEvents"] if one["ph"] == "X"]
-    assert all(one["dur"] >= 0 and one["cat"] == "decoding" for one in spans)
-    for pid in names:
-        for tid in (1, 2):
-            own = [one for one in spans if (one["pid"], one["tid"]) == (pid, tid)]
-            assert all(a["ts"] + a["dur"] <= b["ts"] + 1e-3 for a, b in itertools.pairwise(own))
-    assert {one["name"] for one in spans} == {"read the prompt", "draft", "verify"}
 
 
 def test_a_bar_of_why_it_is_not_faster_opens_the_rounds_behind_it_by_pointer_key_and_table(page):

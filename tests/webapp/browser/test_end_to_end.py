@@ -17,7 +17,6 @@ from tests.kit.browser import (
     PROMPTS,
     STARTER,
     Lab,
-    go_to,
     keep,
     mode,
     more,
@@ -26,7 +25,6 @@ from tests.kit.browser import (
     traces_of,
     upload,
     without_network,
-    write,
 )
 from tests.kit.stranger import Stranger
 from tests.kit.up import Up
@@ -104,30 +102,6 @@ def no_complaints(lab: Lab) -> Iterator[None]:
     assert lab.complaints == []
 
 
-@pytest.fixture(scope="module")
-def finished(materials: Lab) -> str:
-    """The address of a comparison that is done, from the list to its end by keyboard alone."""
-    page = materials.open("/comparisons/")
-    page.keyboard.press("n")
-    expect(page.locator("h1")).to_have_text("New comparison")
-    for field, wanted in (("pair", PAIR), ("dataset", DATASET), ("limit", "3")):
-        write(page, f"[name={field}]", wanted)
-    go_to(page, "summary:has-text('Sampling')")
-    page.keyboard.press("Enter")
-    write(page, "[name=max_new_tokens]", "48", over=True)
-    # Far apart, so that what a draft costs is seen through any noise.
-    write(page, "[name='static.lookahead']", "2, 8", over=True)
-    go_to(page, "[name=use][value=heuristic]")
-    page.keyboard.press("Space")
-    go_to(page, "[name=launch]")
-    page.keyboard.press("Enter")
-    mode(page, "finished")
-    expect(page.locator("#mode")).to_have_text("Finished")
-    expect(page.locator("h1")).to_contain_text("nobody can say yet which is fastest")
-    keep(page, "end-to-end-finished")
-    return page.url
-
-
 def test_a_race_is_watched_through_a_reload_a_late_tab_and_a_lost_network_until_it_is_cancelled(materials):
     page = launch_a_long_one(materials)
     mode(page, "live")
@@ -169,54 +143,6 @@ def launch_a_long_one(lab: Lab) -> Page:
     expect(page.locator(".plan")).to_contain_text("3 runs × 10 prompts")
     page.click("text=Launch")
     return page
-
-
-def test_a_finished_race_is_read_and_replayed_by_keyboard_alone(materials, finished):
-    page = materials.open(finished)
-    page.keyboard.press("2")
-    expect(page.locator("#text-of")).to_have_text("as static:2 wrote it")
-    prompt = page.locator("#strip .before")
-    before = prompt.inner_text()
-    page.keyboard.press("[")
-    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
-    expect(prompt).not_to_have_text(before)  # the heat's name is there a frame before its text
-    expect(page.locator("#replay")).to_be_visible()
-    rounds = page.locator("#strip .round")
-    count = rounds.count()
-    go_to(page, "#scrub")
-    page.keyboard.press("Home")
-    expect(rounds).to_have_count(0)
-    go_to(page, "#play", "Shift+Tab")
-    page.keyboard.press("Enter")
-    expect(rounds).to_have_count(count)
-    expect(page.locator("#play")).to_have_text("Replay")
-    go_to(page, "#strip .round[tabindex='0']")
-    page.keyboard.press("End")
-    expect(page.locator("#detail p")).to_contain_text(f"Round {count}")
-    page.keyboard.press("?")
-    expect(page.locator("#keys")).to_be_visible()
-    page.keyboard.press("Escape")
-    expect(page.locator("#keys")).to_be_hidden()
-
-
-def test_what_if_is_asked_by_keyboard_alone(materials, finished):
-    page = materials.open(finished)
-    go_to(page, "#what-if [name=lookahead]")
-    page.keyboard.press("Home")
-    expect(page.locator("#what-said")).to_contain_text("Simulated: static:1 would be")
-    keep(page, "end-to-end-what-if")
-
-
-def test_a_finished_comparison_fits_a_phone_in_the_dark(materials, finished):
-    light = materials.open(finished)
-    phone = materials.open(finished, color_scheme="dark", viewport={"width": 360, "height": 720})
-    expect(phone.locator("#strip .round").last).to_be_attached()
-    phone.locator("#what-if").scroll_into_view_if_needed()
-    expect(phone.locator("#what-said")).to_contain_text("Simulated")
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 360
-    ground = "getComputedStyle(document.body).backgroundColor"
-    assert phone.evaluate(ground) != light.evaluate(ground)
-    keep(phone, "end-to-end-finished-dark-360")
 
 
 def test_a_classifier_is_trained_and_compared_with(materials):

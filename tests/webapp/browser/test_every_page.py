@@ -193,3 +193,50 @@ def test_every_page_is_accessible_in_both_themes_and_fits_every_width(open_page,
     page.goto(base + "/sign-in/")
     found += look_at(page, "sign-in")
     assert found == []
+
+
+def test_a_pair_is_two_keys_and_its_name_away(open_page, world):
+    make.pair(world.actor(world.bob), name="Owl and mouse")
+    page = open_page("/jobs/")
+    page.keyboard.press("Control+k")
+    page.keyboard.type("owl")
+    expect(page.locator("#find-list [aria-selected=true]")).to_contain_text("Owl and mouse")
+    assert grave_faults_of_both_themes(page) == []
+    page.keyboard.press("Enter")
+    expect(page.locator("h1")).to_have_text("Owl and mouse")
+
+
+def test_arrows_choose_and_escape_closes(open_page, world):
+    page = open_page("/jobs/")
+    page.click("[data-find]")
+    expect(page.locator("#found-0")).to_have_attribute("aria-selected", "true")
+    page.keyboard.press("ArrowDown")
+    expect(page.locator("#found-1")).to_have_attribute("aria-selected", "true")
+    page.keyboard.type("lookup")
+    expect(page.locator("#find-list")).to_contain_text("Prompt lookup: lookup")
+    page.keyboard.press("Escape")
+    expect(page.locator("#find")).to_be_hidden()
+
+
+SCREENS = (360, 1280, 2560, 3840)
+
+
+def test_the_finished_page_fits_every_width(open_page, ended):
+    page = open_page(f"/comparisons/{ended.comparison.pk}/")
+    page.locator("#what-if").scroll_into_view_if_needed()
+    expect(page.locator("#what-said")).to_contain_text("Simulated")
+    for width in SCREENS:
+        page.set_viewport_size({"width": width, "height": 900})
+        for chart in ("#rounds", "#duet", "#curve", "#forest"):  # drawn anew for the width they now have
+            box = page.locator(chart).bounding_box()
+            expect(page.locator(chart)).to_have_attribute(
+                "viewBox", f"0 0 {round(box['width'])} {round(box['height'])}"
+            )
+        page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
+        keep_in_both_themes(page, f"comparison-finished-{width}")
+
+
+def keep_in_both_themes(page, name: str) -> None:
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        keep(page, f"{name}-{scheme}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
@@ -132,23 +130,6 @@ def share_and_revoke(typist) -> None:
     assert page.request.get(link).status == 410
 
 
-def keep_a_view(typist) -> None:
-    page = typist.page
-    typist.goes_to("r", "Runs")
-    typist.picks("strategy", "s")
-    expect(page).to_have_url(re.compile("strategy=static"))
-    typist.presses("Enter", ".keep summary")
-    write(page, ".keep [name=name]", "all static")
-    page.keyboard.press("Enter")
-    typist.presses("Enter", ".view a:text('all static')")
-    expect(page.locator("[data-row]")).to_have_text(["static:3"])
-    page.wait_for_load_state()
-    typist.presses("Space", ".view button")
-    expect(page.locator("main")).to_contain_text("Undo")
-    expect(page.locator(".view")).to_have_count(0)
-    page.wait_for_load_state()
-
-
 def train(typist) -> None:
     typist.goes_to("l", "Classifiers")
     typist.asks_for_a_new("Train a classifier")
@@ -165,5 +146,4 @@ def test_all_that_a_comparison_takes_is_made_launched_shared_and_found_again(typ
     paste_prompts(typist)
     launch(typist)
     share_and_revoke(typist)
-    keep_a_view(typist)
     train(typist)

@@ -22,8 +22,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
+def ready(by):
     return make.pair(by), make.dataset(by, count=6)
 
 
@@ -147,8 +146,7 @@ FORMS = {
 
 
 @pytest.fixture
-def things(world, ready):
-    by = world.actor(world.bob)
+def things(world, by, ready):
     world.bob.memberships.update(role=Role.OWNER)
     return {
         "dataset": lambda: ready[1],
@@ -171,19 +169,6 @@ def test_each_copy_runs_and_asks_for_what_the_form_holds_after_an_edit(open_page
         row = wanted.makes.objects.latest("created")
         assert wanted.shows(row) == wanted.edits, (language, done.stdout, done.stderr)
         row.delete()
-
-
-def test_the_plan_is_there_from_the_start_and_follows_the_form(open_page, ready):
-    page = open_page("/comparisons/new/")
-    plan = page.locator(".plan")
-    expect(plan).to_contain_text("× 6 prompts")
-    page.fill("[name=limit]", "4")
-    expect(plan).to_contain_text("× 4 prompts")
-    page.fill("[name='static.lookahead']", "99")
-    expect(plan).to_contain_text("outside 1 to 64")
-    page.fill("[name='static.lookahead']", "9")
-    expect(plan).to_contain_text("static:9")
-    expect(plan).to_contain_text("No worker listens on cpu")
 
 
 def test_the_splits_are_those_of_the_chosen_prompts(open_page, ready, world):
@@ -251,7 +236,16 @@ def test_servers_are_chosen_in_their_fold_which_is_open_where_one_is_chosen(open
     expect(theirs).to_be_checked()
 
 
-def test_true_or_false_is_a_check_box_and_a_gpu_is_offered_only_where_a_worker_has_one(open_page, ready):
+def test_the_plan_is_there_from_the_start_and_follows_the_form(open_page, ready):
     page = open_page("/comparisons/new/")
     expect(page.locator("[name='threshold.adaptive'][type=checkbox]")).to_have_count(1)
     expect(page.locator("[name=queue] option")).to_have_text(["CPU"])
+    plan = page.locator(".plan")
+    expect(plan).to_contain_text("× 6 prompts")
+    page.fill("[name=limit]", "4")
+    expect(plan).to_contain_text("× 4 prompts")
+    page.fill("[name='static.lookahead']", "99")
+    expect(plan).to_contain_text("outside 1 to 64")
+    page.fill("[name='static.lookahead']", "9")
+    expect(plan).to_contain_text("static:9")
+    expect(plan).to_contain_text("No worker listens on cpu")

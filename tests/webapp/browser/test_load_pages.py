@@ -5,10 +5,8 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit import make
 from tests.kit.browser import PHONE, grave_faults_of_both_themes, mode
 from tests.kit.race import path_of, shows
-from webapp.comparisons.models import Comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -121,21 +119,3 @@ def test_charts_of_one_load_are_those_of_the_run_that_is_looked_at(open_page, en
     expect(page.locator("tr.pinned")).to_have_count(3)
     expect(page.locator("tr.pinned").first).to_contain_text("static:4")
     mode(page, "finished")
-
-
-def test_the_form_asks_for_loads_and_a_clone_begins_with_them(open_page, world):
-    by = world.actor(world.bob)
-    pair, dataset = make.pair(by), make.dataset(by)
-    page = open_page(f"/comparisons/new/?pair={pair.pk}&dataset={dataset.pk}&strategies=static:4")
-    page.get_by_text("Load", exact=True).click()
-    page.get_by_role("textbox", name="Users at once").fill("1, 4")
-    page.get_by_role("textbox", name="Objective").fill("ttft=1s")
-    expect(page.locator(".plan")).to_contain_text("autoregressive · static:4 · autoregressive @4 · static:4 @4")
-    expect(page.get_by_role("textbox", name="Users at once")).to_have_value("1, 4")
-    page.get_by_role("button", name="Launch").click()
-    expect(page.locator("[data-lane]")).to_have_count(4)
-    mode(page, "live")
-    assert Comparison.objects.get().slo == {"ttft_ms": 1000.0}
-    page.get_by_role("link", name="Clone").click()
-    expect(page.get_by_role("textbox", name="Users at once")).to_have_value("1, 4")
-    expect(page.get_by_role("textbox", name="Objective")).to_have_value("ttft=1000ms")

@@ -11,20 +11,13 @@ from django.test import Client
 from playwright.sync_api import expect
 
 from tests.kit import make
-from tests.webapp.browser.conftest import STRATEGIES
 from webapp.comparisons.what_if.asking import what_if
+from webapp.docs import site
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def ended(worker):
-    worker.claim()
-    worker.finish_all()
-    return worker
 
 
 @pytest.fixture
@@ -123,8 +116,7 @@ def test_it_has_no_buttons_and_no_addresses_of_the_lab(ended, world, opened):
     assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', content.decode()) == []
 
 
-def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, opened):
-    by = world.actor(world.bob)
+def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, by, opened):
     _, secret = ended.does(sharing.share, comparison=ended.comparison, days=1, hides_texts=True, by=by)
     open_one, other = (
         downloaded(ended, world, path)
@@ -172,16 +164,18 @@ def test_a_classifier_is_read_from_a_file_and_its_threshold_moves(ended, world, 
     assert page.locator("a:not([href^='#']), form").count() == 0
 
 
-def test_it_is_printed_whole_in_black_on_white(ended, world, opened):
-    page = opened(downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/"), color_scheme="dark")
-    expect(page.locator("#forest .prompts").first).to_be_attached()
-    page.emulate_media(media="print", color_scheme="dark")
-    looks = page.evaluate("""() => {
-        const { backgroundColor, color } = getComputedStyle(document.body);
-        const line = getComputedStyle(document.querySelector("#lines .line")).stroke;
-        return [backgroundColor, color, line];
-    }""")
-    assert looks == ["rgb(255, 255, 255)", "rgb(0, 0, 0)", "rgb(0, 0, 0)"]
-    assert page.locator("#what-said").is_visible() and page.locator("#curve .line").first.is_visible()
-    assert page.locator("button:visible:not(th button, td button, .legend button)").count() == 0  # those are words
-    assert page.locator("table.numbers tbody tr:visible").count() == len(STRATEGIES)
+def test_the_site_can_be_read_and_searched_from_a_disk(tmp_path: Path, chromium) -> None:
+    site.write(tmp_path / "site")
+    context = chromium.new_context(offline=True)
+    page = context.new_page()
+    asked: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.goto((tmp_path / "site/index.html").as_uri())
+    page.fill("#docs-search", "break-even")
+    page.click("#docs-found a:has-text('How the numbers are made')")
+    assert "How the numbers are made" in page.title()
+    page.click("nav.pages a:has-text('Decisions')")
+    page.click("article li a >> nth=0")
+    assert page.locator("h1").count() == 1
+    assert asked and all(url.startswith("file:") for url in asked)
+    context.close()

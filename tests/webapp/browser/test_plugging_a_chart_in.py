@@ -39,10 +39,8 @@ def with_a_chart(settings, tmp_path: Path) -> None:
     settings.STATICFILES_DIRS = [folder]
 
 
-def test_one_file_brings_title_picture_sentence_and_table(with_a_chart, open_page, worker):
-    worker.claim()
-    worker.finish_all()
-    page = open_page(path_of(worker))
+def test_one_file_brings_title_picture_sentence_and_table(with_a_chart, open_page, ended):
+    page = open_page(path_of(ended))
     section = page.locator("section:has(#samples)")
     expect(section.locator("h2")).to_have_text("Samples of each strategy")
     bars = section.locator("#samples .bar")

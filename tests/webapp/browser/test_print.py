@@ -29,31 +29,23 @@ SMALLEST_PT, LETTER_PT = 7, 12 * 72 / 96
 
 
 @pytest.fixture
-def printed(open_page, worker):
-    worker.claim()
-    worker.finish_all()
-    page = open_page(path_of(worker), viewport={"width": 1280, "height": 900})
+def printed(open_page, ended):
+    page = open_page(path_of(ended), viewport={"width": 1280, "height": 900})
     mode(page, "finished")
     expect(page.locator("#race .tokens").first).to_be_attached()
     page.emulate_media(media="print", color_scheme="dark")
     return page
 
 
-def test_the_clock_of_a_printed_race_has_the_scale_of_its_lanes(printed):
+def test_a_printed_race_keeps_its_scale_keys_and_marks_and_no_links(printed):
     boxes = printed.locator("#race svg.track").evaluate_all("all => all.map((one) => one.getAttribute('viewBox'))")
     widths = {box.split()[2] for box in boxes}
     assert len(boxes) == 5 and len(widths) == 1
-
-
-def test_keys_of_charts_and_marks_of_tokens_are_printed(printed):
     assert printed.locator(".key.kept").first.evaluate("key => getComputedStyle(key).printColorAdjust") == "exact"
     style = printed.locator(".token.accepted").first.evaluate(
         "token => [getComputedStyle(token).boxShadow, getComputedStyle(token).borderBottomWidth]"
     )
     assert style == ["none", "2px"]
-
-
-def test_links_to_files_and_folded_parts_are_not_printed(printed):
     for part in ("#downloads", ".of-runs:not([open])", "nav", ".term"):
         expect(printed.locator(part).first).to_be_hidden()
     expect(printed.locator("a[download]:visible")).to_have_count(0)
@@ -97,8 +89,7 @@ def test_labels_of_charts_lie_on_the_paper(open_page, hire):
     assert min(left for left, _ in labels) >= 0 and max(right for _, right in labels) <= PAPER["width"]
 
 
-def test_a_plan_has_no_line_beside_its_whole_page(open_page, transactional_db, world):
-    by = world.actor(world.bob)
+def test_a_plan_has_no_line_beside_its_whole_page(open_page, transactional_db, by):
     with ThreadPoolExecutor(1) as pool:  # Django must not meet Playwright's loop
         study = pool.submit(lambda: make.study(by, PLAN, pair=make.pair(by), dataset=make.dataset(by))).result()
         pool.submit(connections.close_all).result()

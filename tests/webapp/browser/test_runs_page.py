@@ -26,11 +26,9 @@ def spread() -> None:
 
 
 @pytest.fixture
-def measured(worker):
-    worker.claim()
-    worker.finish_all()
-    worker.does(spread)
-    return worker
+def measured(ended):
+    ended.does(spread)
+    return ended
 
 
 def rows(page):

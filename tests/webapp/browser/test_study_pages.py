@@ -37,8 +37,7 @@ def hands():
 
 
 @pytest.fixture
-def ready(transactional_db, world):
-    by = world.actor(world.bob)
+def ready(transactional_db, by):
     made = by, make.pair(by), make.dataset(by)
     Job.objects.all().delete()
     return made
@@ -80,29 +79,6 @@ def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_
     expect(rows(page, "losses")).to_have_count(3)
 
 
-def test_where_sockets_are_blocked_a_training_is_polled(open_page, ready, hands):
-    by, pair, dataset = ready
-    training = hands(make.training, by, pair=pair, dataset=dataset)
-    page = open_page("/classifiers/")
-    page.route_web_socket(re.compile("/ws/"), lambda line: line.close(code=1011))
-    page.click("text=in the making")
-    expect(page.locator("[data-work-mode]")).to_have_attribute("data-mode", "polling")
-    tell(hands, training.job, 1)
-    expect(page.locator("[data-work-phase]")).to_have_text("Training, epoch 1 of 60")
-
-
-def test_a_study_is_cancelled_on_its_page_and_says_so(open_page, ready, hands):
-    by, pair, dataset = ready
-    from webapp.studies import services as studies
-
-    study = hands(studies.launch, kind=PLAN, pair=pair, dataset=dataset, by=by)
-    page = open_page(f"/studies/{study.pk}/")
-    expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")
-    page.click("text=Cancel")
-    expect(page.locator(".note.warning")).to_contain_text("Cancelled by bob before it began.")
-    expect(page.locator("button", has_text="Try again")).to_be_visible()
-
-
 def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, ready, hands):
     by, pair, dataset = ready
     training = hands(make.training, by, pair=pair, dataset=dataset)
@@ -122,26 +98,6 @@ def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, read
     assert saved.value.suggested_filename == "sweep.svg"
     page.click("text=Compare with this threshold")
     expect(page.locator(".plan")).to_contain_text("disco:threshold,threshold=0.1")
-
-
-def test_on_a_target_alone_the_threshold_for_copies_is_explored_and_compared_with(
-    open_page, transactional_db, hands, world
-):
-    by = world.actor(world.bob)
-    alone, dataset = make.target_alone(by), make.dataset(by)
-    points = make.STUDIES["card"]["sweep"]["priced"]
-    card = {"design": "sources", "thresholds": {"copied": 0.5}, "sweep": {"copied": points}}
-    card["predicted"] = {"best suffix": 1.2, "suffix:classifier=newest": 1.3}
-    training = hands(make.training, by, pair=alone, dataset=dataset, design="sources")
-    hands(classifying.finish_training, job=training.job, files=list(make.card(**card).items()))
-    classifier = hands(Classifier.objects.get)
-    page = open_page(f"/classifiers/{classifier.pk}/")
-    page.focus("#threshold-at")
-    page.keyboard.press("Home")
-    expect(page.locator("#told")).to_contain_text(f"{points[0]['drafted']:.1f} tokens copied a round")
-    expect(page.locator("#told")).to_contain_text("It ends a copy before it is less likely than the threshold")
-    page.click("text=Compare with this threshold")
-    expect(page.locator(".plan")).to_contain_text("suffix:0.05,classifier=")
 
 
 def test_every_picture_has_its_table(open_page, ready, hands):

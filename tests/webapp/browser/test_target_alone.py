@@ -14,8 +14,7 @@ NEEDY = [slug for slug, strategy in STRATEGIES.items() if strategy.needs_draft]
 
 
 @pytest.fixture
-def pairs(world):
-    by = world.actor(world.bob)
+def pairs(by):
     make.dataset(by)
     return {"paired": make.pair(by, name="paired"), "alone": make.target_alone(by)}
 
@@ -48,28 +47,6 @@ def test_choosing_a_target_alone_takes_away_what_needs_a_draft_and_gives_it_back
     expect(box(page, "static")).to_be_enabled()
     expect(box(page, "static")).to_have_accessible_description("")
     expect(page.get_by_text(WHY).locator("visible=true")).to_have_count(0)
-
-
-def test_the_form_of_a_target_alone_launches_what_runs(open_page, pairs):
-    page = open_page(f"/comparisons/new/?pair={pairs['alone'].pk}")
-    expect(box(page, "static")).to_be_disabled()
-    page.select_option("select[name=dataset]", label="prompts")
-    expect(page.locator(".plan")).to_contain_text("There is no draft: strategies that need a draft model cannot run.")
-    expect(box(page, "static")).to_be_disabled()
-    page.click("button[name=launch]")
-    expect(page.locator("h1")).to_have_text("alone on prompts")
-    expect(page.locator(".lane .name").first).to_have_text("autoregressive")
-    page.wait_for_load_state("networkidle")  # a server that is left in the middle of a file complains
-
-
-def test_a_pair_is_made_of_a_target_alone(open_page, pairs):
-    page = open_page("/pairs/new/")
-    page.fill("[name=name]", "new")
-    page.select_option("[name=target]", index=1)
-    page.click("text=Make the pair")
-    expect(page.locator("h1")).to_have_text("new")
-    expect(page.locator("main")).to_contain_text("alone, without a draft")
-    expect(page.locator("main a", has_text="Oracle")).to_have_count(1)
 
 
 def test_of_all_studies_the_papers_alone_cannot_be_asked_of_a_target_alone(open_page, pairs):

@@ -11,13 +11,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SPEED_UP = ".term[aria-label='What is speed-up?']"
 
 
-@pytest.fixture
-def ended(worker):
-    worker.claim()
-    worker.finish_all()
-    return worker
-
-
 def meaning(page, mark: str):
     """Return the sentence that a question mark opens."""
     return page.locator(f"#{page.locator(mark).get_attribute('popovertarget')}")
@@ -39,14 +32,6 @@ def test_a_word_is_explained_by_keyboard_beside_it(ended, open_page):
     expect(sentence).to_be_hidden()
 
 
-def test_a_head_with_a_question_mark_still_sorts(ended, open_page):
-    page = open_page(f"/comparisons/{ended.comparison.pk}/")
-    head = page.locator("th", has=page.locator(SPEED_UP))
-    head.locator("button:not(.term)").click()
-    expect(head).to_have_attribute("aria-sort", "descending")
-    assert head.locator("button button").count() == 0
-
-
 def test_a_charts_heading_is_explained_by_touch(ended, open_page):
     page = open_page(f"/comparisons/{ended.comparison.pk}/", has_touch=True, viewport={"width": 360, "height": 740})
     mark = "section:has(> #waterfall) .term"
@@ -57,10 +42,3 @@ def test_a_charts_heading_is_explained_by_touch(ended, open_page):
     assert grave_faults(page) == []
     page.touchscreen.tap(5, 5)
     expect(meaning(page, mark)).to_be_hidden()
-
-
-def test_on_paper_there_are_no_question_marks(ended, open_page):
-    page = open_page(f"/comparisons/{ended.comparison.pk}/")
-    expect(page.locator(SPEED_UP)).to_be_visible()
-    page.emulate_media(media="print")
-    assert page.locator(".term:visible, .meaning:visible").count() == 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from playwright.sync_api import expect
 
@@ -35,37 +33,6 @@ def test_more_samples_change_the_charts_elements_instead_of_making_them_anew(ope
     expect(page.locator("[data-twin='forest'] tbody tr")).to_have_count(2)
     assert dots.evaluate_all("all => all.map((each) => each.getAttribute('d').split('L').length)") == [2] * dots.count()
     assert page.evaluate("were.length > 10 && were.every((each) => each.isConnected)")
-
-
-def test_the_same_elements_draw_the_lines_of_every_heat(open_page, worker):
-    worker.claim()
-    worker.begin().finish()
-    page = open_page(path_of(worker))
-    lines, ends = page.locator("#lines .line"), page.locator("#lines use")
-    expect(ends).to_have_count(1)
-    line = lines.element_handle()
-    for _ in STRATEGIES:
-        worker.begin().finish()
-    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
-    choose(page, 2)  # it has not begun there
-    expect(ends).to_have_count(1)
-    page.keyboard.press("[")
-    expect(ends).to_have_count(len(STRATEGIES))
-    assert line.evaluate("line => line.isConnected")
-
-
-def test_a_dot_says_which_prompt_it_is(open_page, worker):
-    worker.claim()
-    worker.finish_all()
-    page = open_page(path_of(worker))
-    dots = page.locator("#forest .prompts").first
-    dots.scroll_into_view_if_needed()
-    place = page.locator("#forest").bounding_box()
-    x, y = (float(at) for at in dots.get_attribute("d").removeprefix("M").split("L")[0].split(","))
-    page.mouse.move(place["x"] + x, place["y"] + y)
-    expect(page.locator("#forest > .cursor text")).to_have_text(re.compile(r"^static:4\sprompt \d+: \d\.\d\d×$"))
-    page.mouse.move(place["x"] + 2, place["y"] + 2)
-    expect(page.locator("#forest > .cursor text")).to_have_count(0)
 
 
 def test_an_element_becomes_what_is_wanted_whatever_it_was(open_page):

@@ -1,4 +1,4 @@
-"""The rounds behind a bar of "why it is not faster": on their page, as CSV and as Parquet."""
+"""The rounds behind a bar of "why it is not faster": on their page and as CSV."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import pytest
 from decoding.measure.sample import sample_from_events
 from decoding.trace import events
 from tests.kit import make
-from tests.kit.comparisons import read
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.report import report
@@ -116,15 +115,6 @@ def test_the_rounds_as_csv_add_up_to_the_bar(world, comparison, cause):
     assert {line["strategy"] for line in lines} == {"static:4"}
 
 
-@pytest.mark.parametrize("cause", CAUSES)
-def test_the_rounds_behind_a_bar_are_the_same_as_parquet(world, comparison, cause):
-    bar = {"strategy": "static:4", "cause": cause}
-    answer = world.api(world.victor).get(f"/api/v1/comparisons/{comparison.pk}/rounds.parquet", bar)
-    found = read(b"".join(answer.streaming_content))
-    assert found and len(found) < 6 * (8 + 4)
-    assert [{name: str(value) for name, value in row.items()} for row in found] == rows(world, comparison, **bar)
-
-
 @pytest.mark.parametrize(("cause", "rounds"), [("others", {3}), ("prompts", {1, 2}), ("width", {1, 2, 3, 4})])
 def test_under_load_a_bar_leads_to_the_rounds_in_which_others_took_time(world, cause, rounds):
     made = recorded(world, shared, concurrency=[4])
@@ -134,9 +124,11 @@ def test_under_load_a_bar_leads_to_the_rounds_in_which_others_took_time(world, c
     assert sum(int(line["cause_ns"]) for line in rows(world, made, **named)) == pytest.approx(seconds * 1e9, abs=24)
 
 
-def test_without_a_bar_the_csv_holds_every_round_as_before(world, comparison):
+def test_without_a_bar_the_csv_holds_every_round_and_strangers_see_none(world, comparison):
     lines = rows(world, comparison)
     assert len(lines) == 6 * (8 + 4) and "cause_ns" not in lines[0]
+    answer = world.page(world.charlie).get(f"/comparisons/{comparison.pk}/rounds/?strategy=static:4&cause=early")
+    assert answer.status_code == 404
 
 
 def test_a_page_of_rounds_holds_some_samples_and_leads_to_the_others(world, comparison, monkeypatch):
@@ -156,12 +148,6 @@ def test_a_page_of_rounds_holds_some_samples_and_leads_to_the_others(world, comp
     ],
 )
 def test_a_bar_that_does_not_exist_is_refused(world, comparison, query, status, said):
-    for name in ("rounds.csv", "rounds.parquet"):
-        answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/{name}", query)
-        assert answer.status_code == status and said in answer.json()["detail"]
+    answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/rounds.csv", query)
+    assert answer.status_code == status and said in answer.json()["detail"]
     assert world.page(world.bob).get(f"/comparisons/{comparison.pk}/rounds/", query).status_code == status
-
-
-def test_people_outside_the_team_do_not_see_the_rounds(world, comparison):
-    answer = world.page(world.charlie).get(f"/comparisons/{comparison.pk}/rounds/?strategy=static:4&cause=early")
-    assert answer.status_code == 404

@@ -19,11 +19,6 @@ def of_rows(by, rows, name="log"):
 
 
 @pytest.fixture
-def by(world):
-    return world.actor(world.bob)
-
-
-@pytest.fixture
 def log(by):
     asked = [{"role": "user", "content": "a"}]
     return of_rows(by, [{"id": str(n), "messages": asked, "timestamp": 1000 + 2 * n} for n in range(5)])
@@ -81,17 +76,13 @@ def talked(by):
     return made
 
 
-def test_the_report_is_also_by_turn_and_counts_a_conversation_once(world, talked):
+def test_the_report_is_also_by_turn_and_the_page_shows_a_chat_as_the_target_read_it(world, talked):
     shown = world.script("read").get(f"/api/v1/comparisons/{talked.pk}/report/").json()
     row = shown["strategies"][1]
     assert [(turn["turn"], turn["speedup"]["prompts"]) for turn in row["by_turn"]] == [(1, 2), (2, 2)]
     assert row["speedup"]["prompts"] == 2
     page = world.page(world.victor).get(f"/comparisons/{talked.pk}/").content.decode()
     assert "By turn" in page and "Turn 2, " in page
-
-
-def test_the_page_shows_a_chat_as_the_target_read_it(world, talked):
-    page = world.page(world.victor).get(f"/comparisons/{talked.pk}/").content.decode()
     assert "\\u003C|user|\\u003EBye" in page
 
 
@@ -105,6 +96,11 @@ def test_the_worst_prompts_are_a_prompt_file_that_stands_alone(world, talked):
     assert [message["content"] for message in prompts["t#2"].chat.messages] == ["Hello", "answer to t", "Bye"]
     limited = world.script("read").get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl?limit=1")
     assert b"".join(limited.streaming_content).count(b"\n") == 1
+    answer = world.script("read").get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl?strategy=ssd")
+    assert (answer.status_code, answer.json()["field"]) == (400, "strategy")
+    answer = world.script("read").get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl?limit=0")
+    assert answer.status_code == 400
+    assert world.api(world.charlie).get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl").status_code == 404
 
 
 @pytest.mark.parametrize("split", ["test", ""])
@@ -118,14 +114,3 @@ def test_the_worst_prompts_are_taken_as_a_prompt_set_as_they_are(world, by, spli
     made = prompt_sets.add_dataset(name="worst", file_name="worst.jsonl", text=text, by=by)
     assert made.splits == ({"": 2} if split else {"test": 2, "train": 1, "validation": 1})
     assert set(made.prompts.values_list("text", flat=True)) <= {row["text"] for row in rows}
-
-
-def test_the_worst_of_a_strategy_that_takes_no_part_is_refused(world, talked):
-    answer = world.script("read").get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl?strategy=ssd")
-    assert (answer.status_code, answer.json()["field"]) == (400, "strategy")
-    answer = world.script("read").get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl?limit=0")
-    assert answer.status_code == 400
-
-
-def test_other_teams_see_no_worst_prompts(world, talked):
-    assert world.api(world.charlie).get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl").status_code == 404

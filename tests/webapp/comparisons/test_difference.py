@@ -14,8 +14,7 @@ from webapp.studies.classifiers import services as classifying
 
 
 @pytest.fixture
-def two(world):
-    by = world.actor(world.bob)
+def two(by):
     dataset = make.dataset(by, count=6)
     first = make.comparison(by, dataset=dataset)
     make.decode_all(first)
@@ -29,9 +28,9 @@ def address(*comparisons) -> str:
 
 
 def test_what_was_asked_otherwise_is_named_and_what_was_asked_alike_is_not(world, two):
-    found = world.page(world.bob).get(address(*two)).context
-    assert {fact.name for fact in found["facts"] if fact.differs} - {"launched"} == {"repeats"}
-    assert found["differing"] == []
+    page = world.page(world.bob).get(address(*two))
+    assert {fact.name for fact in page.context["facts"] if fact.differs} - {"launched"} == {"repeats"}
+    assert page.context["differing"] == [] and "1.00× the first's" in html.unescape(page.content.decode())
 
 
 def test_another_machine_is_a_reason_not_to_compare_speeds(world, two):
@@ -43,12 +42,7 @@ def test_another_machine_is_a_reason_not_to_compare_speeds(world, two):
     assert "baseline" in shown and "1.00 – 1.00" not in " ".join(shown.split())
 
 
-def test_a_ratio_of_speeds_stands_only_where_speeds_compare(world, two):
-    assert "1.00× the first's" in html.unescape(world.page(world.bob).get(address(*two)).content.decode())
-
-
-def test_comparisons_that_two_classifiers_decide_differ_in_them_and_share_no_name(world, two):
-    by = world.actor(world.bob)
+def test_comparisons_that_two_classifiers_decide_differ_in_them_and_share_no_name(world, by, two):
     decided = []
     for _ in range(2):
         upload = make.upload(by, make.card())
@@ -72,12 +66,14 @@ def test_only_intervals_that_do_not_overlap_lie_apart(world, two):
     assert [row[1].ratio for row in cells] == [pytest.approx(1.0)] * 2
 
 
-def test_a_stranger_sees_none_of_them_and_one_alone_is_refused(world, two):
+def test_the_list_leads_there_and_a_stranger_sees_none_of_them(world, two):
     assert world.page(world.bob).get(address(two[0])).status_code == 400
     assert world.page(world.bob).get("/comparisons/difference/?of=x").status_code == 400
     nothing = world.page(world.bob).get("/comparisons/difference/", follow=True)
     assert "Choose 2 to 6 comparisons" in nothing.content.decode()
     assert "0 comparisons are chosen" in world.page(world.charlie).get(address(*two)).content.decode()
+    page = world.page(world.bob).get("/comparisons/").content.decode()
+    assert 'action="/comparisons/difference/"' in page and f'name="of" value="{two[0].pk}"' in page
 
 
 def of_runs(*runs) -> str:
@@ -116,8 +112,3 @@ def test_runs_that_are_hidden_or_not_chosen_are_not_shown(world, two):
     nothing = world.page(world.bob).get("/comparisons/difference/?run=", follow=True)
     assert "Choose 2 to 6 runs" in nothing.content.decode() and nothing.redirect_chain == [("/runs/", 302)]
     assert world.page(world.bob).get("/comparisons/difference/?run=x").status_code == 400
-
-
-def test_the_list_leads_there(world, two):
-    page = world.page(world.bob).get("/comparisons/").content.decode()
-    assert 'action="/comparisons/difference/"' in page and f'name="of" value="{two[0].pk}"' in page

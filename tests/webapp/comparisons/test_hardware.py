@@ -9,13 +9,11 @@ from decoding.measure.devices import devices_in, works_at_once
 from tests.kit import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import report
-from webapp.jobs.models import Job
 
 
 @pytest.fixture
 def comparison(world):
     made = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=made.job.pk).delete()
     make.decode_all(made)
     return made
 

@@ -20,17 +20,11 @@ from webapp.registry.models import Dataset, Pair
 from webapp.studies.classifiers import services as classifying
 
 
-@pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
-    return make.pair(by), make.dataset(by)
-
-
 def post(world, body, **options):
     return world.script("submit").post("/api/v1/comparisons/", body, **options)
 
 
-def test_it_is_enqueued_and_says_where_it_waits(world, ready):
+def test_it_is_enqueued_says_where_it_waits_and_freezes_what_it_points_at(world, ready):
     answer = post(world, make.body(*ready))
     shown = answer.json()
     assert answer.status_code == 202
@@ -39,11 +33,16 @@ def test_it_is_enqueued_and_says_where_it_waits(world, ready):
     assert (shown["job"]["state"], shown["job"]["kind"], shown["job"]["total_count"]) == ("queued", "comparison", 6)
     assert shown["job"]["place"]["reason"].endswith("start one with `./drafthouse up`.")
     assert shown["sampling"]["temperature"] == 0.0
+    post(world, make.body(*ready))
+    assert Pair.objects.get().frozen and Dataset.objects.get().frozen and Pair.objects.get().target.frozen
 
 
-def test_the_baseline_is_added_and_comes_first(world, ready):
+def test_strategies_are_named_as_on_the_command_line_and_the_baseline_comes_first(world, ready):
     body = make.body(*ready, strategies=[{"strategy": "static"}])
     assert [run["label"] for run in post(world, body).json()["runs"]] == ["autoregressive", "static:4"]
+    asked = {**make.body(*ready), "pair": "pair", "dataset": "prompts", "strategies": ["static:4", "threshold:0.3"]}
+    labels = [run["label"] for run in post(world, asked).json()["runs"]]
+    assert labels == ["autoregressive", "static:4", "threshold:0.3"]
 
 
 def test_a_dry_run_answers_the_plan_and_leaves_nothing(world, ready):
@@ -59,21 +58,6 @@ def test_a_dry_run_answers_the_plan_and_leaves_nothing(world, ready):
     assert Pair.objects.get().frozen is None
 
 
-def test_the_form_says_before_launch_what_so_many_prompts_can_show(world, ready):
-    enough = make.dataset(world.actor(world.bob), count=24, name="more")
-    for prompts, said in ((ready[1], "3 prompts are too few"), (enough, "24 prompts usually show")):
-        form = {"pair": str(ready[0].pk), "dataset": str(prompts.pk), "use": "static", "queue": "cpu", "plan": ""}
-        assert said in world.page(world.bob).post("/comparisons/new/", form).content.decode()
-
-
-def test_once_measured_the_plan_knows_the_time(world, ready):
-    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
-    Job.objects.exclude(pk=comparison.job.pk).delete()
-    make.decode_all(comparison)
-    plan = world.script("submit").post("/api/v1/comparisons/?dry_run=1", make.body(*ready)).json()
-    assert plan["minutes"] is not None
-
-
 def test_comparisons_and_studies_that_nobody_named_get_names_of_their_own(world, ready):
     names = [post(world, make.body(*ready)).json()["name"] for _ in range(3)]
     assert names == ["pair on prompts", "pair on prompts (2)", "pair on prompts (3)"]
@@ -82,8 +66,7 @@ def test_comparisons_and_studies_that_nobody_named_get_names_of_their_own(world,
     assert studies == ["Oracle: pair on prompts", "Oracle: pair on prompts (2)"]
 
 
-def test_lists_and_choices_tell_things_of_one_name_apart(world, ready):
-    by = world.actor(world.bob)
+def test_lists_and_choices_tell_things_of_one_name_apart(world, by, ready):
     twins = [make.pair(by), make.pair(by)]
     form = world.page(world.bob).get("/comparisons/new/").content.decode()
     offered = [re.search(rf'<option value="{one.pk}"[^>]*>([^<]*)', form)[1] for one in (ready[0], *twins)]
@@ -97,29 +80,18 @@ def test_lists_and_choices_tell_things_of_one_name_apart(world, ready):
     assert "of its own</a>\n" in world.page(world.bob).get("/comparisons/").content.decode()
 
 
-def test_what_it_points_at_is_frozen(world, ready):
-    post(world, make.body(*ready))
-    assert Pair.objects.get().frozen and Dataset.objects.get().frozen and Pair.objects.get().target.frozen
-
-
 @pytest.mark.parametrize(
     ("changes", "field", "told"),
     [
         ({"strategies": []}, "strategies", ""),
-        ({"strategies": [{"strategy": "magic"}]}, "strategies.0.strategy", "magic"),
         ({"strategies": [{"strategy": "static", "params": {"lookahead": 65}}]}, "strategies.0", "outside 1 to 64"),
-        ({"strategies": [{"strategy": "static", "params": {"lookahead": "x"}}]}, "strategies.0", "not a whole number"),
-        ({"strategies": [{"strategy": "static", "params": {"gamma": 4}}]}, "strategies.0", "it takes lookahead"),
         ({"strategies": [{"strategy": "static"}, {"strategy": "static"}]}, "strategies.1", "twice"),
         ({"strategies": [{"strategy": "static", "params": [1]}]}, "strategies.0.params", ""),
         ({"strategies": [{"strategy": "static"}] * 33}, "strategies", ""),
-        ({"strategies": "static"}, "strategies", ""),
-        ({"sampling": {"temperature": 11}}, "sampling.temperature", "10"),
         ({"sampling": {"dice": "loaded"}}, "sampling.dice", "loaded"),
         ({"sampling": {"seed": -1}}, "sampling.seed", "0"),
         ({"sampling": {"seed": 2**63}}, "sampling.seed", ""),
         ({"sampling": {"stop": [""]}}, "sampling.stop", ""),
-        ({"sampling": {"temprature": 1}}, "sampling.temprature", "known"),
         ({"split": "train"}, "split", "it has test"),
         ({"limit": 0}, "limit", "1"),
         ({"repeats": 101}, "repeats", "100"),
@@ -138,19 +110,11 @@ def test_what_is_out_of_bounds_is_named_and_leaves_nothing(world, ready, changes
     assert not Comparison.objects.exists()
 
 
-def test_strategies_are_named_as_on_the_command_line_and_things_by_their_names(world, ready):
-    asked = {**make.body(*ready), "pair": "pair", "dataset": "prompts", "strategies": ["static:4", "threshold:0.3"]}
-    labels = [run["label"] for run in post(world, asked).json()["runs"]]
-    assert labels == ["autoregressive", "static:4", "threshold:0.3"]
-
-
 @pytest.mark.parametrize(
     ("changes", "field", "told"),
     [
-        ({"strategies": ["statik:4"]}, "strategies.0", "Did you mean static?"),
         ({"strategies": ["static:65"]}, "strategies.0", "outside 1 to 64"),
         ({"strategies": ["static:2,static:4"]}, "strategies.0", "names 2 strategies; give each an entry of its own"),
-        ({"strategies": [4]}, "strategies.0", "it must be a text"),
         ({"pair": "twin"}, "pair", "2 are called twin. Give the id"),
         ({"pair": "theirs"}, "pair", "it must be an id"),
         ({"dataset": "no such"}, "dataset", "or the name of one of them"),
@@ -171,27 +135,28 @@ def test_too_many_samples_are_refused_with_the_sum(world, ready, monkeypatch):
 
 
 @pytest.mark.parametrize("slug", [slug for slug, spec in STRATEGIES.items() if spec.needs_scores])
-def test_where_texts_are_matched_what_needs_the_drafts_scores_is_refused_before_it_is_queued(world, slug):
+def test_where_texts_are_matched_what_needs_the_drafts_scores_is_refused_before_it_is_queued(world, by, slug):
     """`hybrid` and trees used to fail in the middle of the job."""
-    by = world.actor(world.bob)
-    models = {"target": make.model(by, "target", layers=4), "draft": make.model(by, "draft", layers=1, first="b")}
-    pairs = {n: registry.add_pair(name=n, **models, other_tokenizer=n, by=by) for n in ("auto", "slem", "tli")}
     prompts, strategies = make.dataset(by), [{"strategy": "static"}, {"strategy": slug}]
     for name in ("auto", "slem"):  # these share few tokens of the sample text
-        answer = post(world, make.body(pairs[name], prompts, strategies=strategies))
+        answer = post(world, make.body(other_tokens(by, name), prompts, strategies=strategies))
         told = answer.json()
         assert (answer.status_code, told["field"], told["code"]) == (400, "strategies.1", "other-tokenizer")
         assert "needs a draft that says the target's tokens, and this pair matches text (SLEM)" in told["detail"]
     assert not Comparison.objects.exists()
-    allowed = post(world, make.body(pairs["tli"], prompts, strategies=strategies)).json()
+    allowed = post(world, make.body(other_tokens(by, "tli"), prompts, strategies=strategies)).json()
     assert "SLEM" not in str(allowed)
 
 
-@pytest.fixture
-def matching_texts(world):
-    by = world.actor(world.bob)
+def other_tokens(by, name):
+    """A pair whose draft says other tokens, which are translated in this way."""
     models = {"target": make.model(by, "target", layers=4), "draft": make.model(by, "draft", layers=1, first="b")}
-    return registry.add_pair(name="slem", **models, other_tokenizer="slem", by=by)
+    return registry.add_pair(name=name, **models, other_tokenizer=name, by=by)
+
+
+@pytest.fixture
+def matching_texts(by):
+    return other_tokens(by, "slem")
 
 
 STUDY, TRAINING = "studies/", "classifiers/train/"
@@ -231,9 +196,7 @@ def test_where_texts_are_matched_a_pair_keeps_what_its_target_alone_has(path, as
     assert answer.status_code == 202, answer.json()
 
 
-def test_where_texts_are_matched_disco_on_drafts_takes_no_classifier_of_copies(world, ready, matching_texts):
-    by = world.actor(world.bob)
-
+def test_where_texts_are_matched_disco_on_drafts_takes_no_classifier_of_copies(world, by, ready, matching_texts):
     def add(name, **card):
         upload = make.upload(by, make.card(**card))
         return classifying.add_classifier(name=name, pair=matching_texts, upload=upload, by=by)
@@ -245,7 +208,6 @@ def test_where_texts_are_matched_disco_on_drafts_takes_no_classifier_of_copies(w
     assert asked("suffix:classifier=newest").json()["runs"][-1]["params"]["classifier"] == str(of_copies.pk)
     refused = asked("disco")
     assert refused.status_code == 400
-    assert refused.json()["detail"] == "slem has no classifier that has learned from drafted tokens yet."
     of_drafts = add("drafts")
     assert asked("disco").json()["runs"][-1]["params"]["classifier"] == str(of_drafts.pk)
     body = {"kind": "plan", "pair": str(matching_texts.pk), "dataset": str(ready[1].pk)}
@@ -272,19 +234,13 @@ def test_forms_mark_what_a_pair_that_matches_texts_lacks(world, matching_texts):
 def test_the_page_of_a_pair_that_matches_text_leads_to_what_can_be_done(world, matching_texts):
     shown = world.page(world.bob).get(f"/pairs/{matching_texts.pk}/").content.decode()
     assert f"/classifiers/train/?pair={matching_texts.pk}&amp;design=sources" in shown
-    assert "so oracle, plan, projection and training are about copies" in shown
     for form in ("studies/new/?kind=plan", "studies/new/?kind=oracle", "classifiers/train/?design=sources"):
         page = world.page(world.bob).get(f"/{form}&pair={matching_texts.pk}")
         shown = " ".join(page.content.decode().split())
         assert f'<option value="{matching_texts.pk}" selected>' in shown, form
 
 
-def test_another_teams_pair_cannot_be_used(world, ready):
-    theirs = make.pair(world.actor(world.charlie))
-    assert post(world, make.body(theirs, ready[1])).json()["field"] == "pair"
-
-
-def test_the_sampling_bounds_are_those_of_the_engine():
+def test_strategies_and_sampling_are_offered_as_the_engine_has_them(world):
     """The serializer repeats bounds of decoding.choice.Sampling; here they are held together."""
     fields = SamplingInput().fields
     assert set(fields) == set(Sampling().to_dict())
@@ -297,9 +253,6 @@ def test_the_sampling_bounds_are_those_of_the_engine():
                 with pytest.raises(Exception, match=name):
                     Sampling(**{name: value})
         assert list(Sampling().stop) == [] if name == "stop" else field.default == getattr(Sampling(), name)
-
-
-def test_strategies_are_offered_as_the_engine_has_them(world):
     offered = world.api(world.victor).get("/api/v1/strategies/").json()
     assert [entry["slug"] for entry in offered] == list(STRATEGIES)
     lookahead = next(e for e in offered if e["slug"] == "static")["params"][0]
@@ -310,8 +263,7 @@ def value_in(page, box):
     return re.search(rf'name="{re.escape(box)}" type="number"[^>]*value="([^"]*)"', page)[1]
 
 
-def test_the_form_takes_the_sampling_of_the_classifier_that_it_opens_with_or_when_a_button_asks(world, ready):
-    by = world.actor(world.bob)
+def test_the_form_takes_the_sampling_of_the_classifier_that_it_opens_with_or_when_a_button_asks(world, by, ready):
     classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     pair, prompts = map(str, (ready[0].pk, ready[1].pk))
     opened = world.page(world.bob).get(f"/comparisons/new/?pair={pair}&dataset={prompts}&strategies=disco")
@@ -324,16 +276,14 @@ def test_the_form_takes_the_sampling_of_the_classifier_that_it_opens_with_or_whe
     assert "trained with" not in taken and not Comparison.objects.exists()
 
 
-def test_a_classifier_for_another_sampling_is_told_of_before_and_after_it_runs(world, ready):
-    by = world.actor(world.bob)
+def test_a_classifier_for_another_sampling_is_told_of_before_and_after_it_runs(world, by, ready):
     classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     asked = make.body(*ready, strategies=[{"strategy": "disco"}], sampling={"temperature": 1.5})
     plan = world.api(world.bob).post("/api/v1/comparisons/?dry_run=1", asked, format="json").json()
     (note,) = [note for note in plan["notes"] if "temperature 1.5" in note]
     made = post(world, asked).json()
-    assert (
-        world.api(world.bob).get(f"/api/v1/comparisons/{made['id']}/report/").json()["warnings"][0][-80:] == note[-80:]
-    )
+    report = world.api(world.bob).get(f"/api/v1/comparisons/{made['id']}/report/").json()
+    assert report["warnings"][0][-80:] == note[-80:]
     page = world.page(world.bob).get(f"/comparisons/{made['id']}/").content.decode()
     assert "uses a classifier that was trained with" in page
 
@@ -375,8 +325,7 @@ def test_disco_names_the_very_classifier_that_will_decide(world, ready):
     assert post(world, make.body(*ready, **asked)).status_code == 400
 
 
-def test_a_classifier_that_has_not_learned_from_copies_is_refused_for_copies(world, ready):
-    by = world.actor(world.bob)
+def test_a_classifier_that_has_not_learned_from_copies_is_refused_for_copies(world, by, ready):
     plain = classifying.add_classifier(name="plain", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     for params in ({"classifier": "newest"}, {"classifier": str(plain.pk)}):
         refused = post(world, make.body(*ready, strategies=[{"strategy": "hybrid", "params": params}]))
@@ -391,9 +340,8 @@ def test_a_classifier_that_has_not_learned_from_copies_is_refused_for_copies(wor
         assert shown["runs"][-1]["params"]["classifier"] == str(made.pk)
 
 
-def test_a_form_holds_each_setting_of_a_strategy_in_a_box_of_its_own(world, ready):
+def test_a_form_holds_each_setting_of_a_strategy_in_a_box_of_its_own(world, by, ready):
     """A clone used to merge settings that differ in more than the first parameter."""
-    by = world.actor(world.bob)
     upload = make.upload(by, make.card(design="sources"))
     made = classifying.add_classifier(name="sources", pair=ready[0], upload=upload, by=by)
     labels = ["suffix:0.3", "suffix:0.5", "suffix:memory=true", "disco-suffix", "hybrid", "hybrid:newest"]
@@ -409,13 +357,9 @@ def test_a_form_holds_each_setting_of_a_strategy_in_a_box_of_its_own(world, read
     client.post("/comparisons/new/", {**posted, "use": [box.key for box in boxes], "launch": ""})
     again = Comparison.objects.exclude(pk=first["id"]).get()
     assert [run.label for run in again.runs.all()] == ran
-    another = client.post("/comparisons/new/", {**posted, "use": "suffix", "describe": "another suffix"}).context[
-        "form"
-    ]
-    assert [(box.key, box.is_chosen) for box in another.strategies if box.spec.slug == "suffix"] == [
-        ("suffix", True),
-        ("suffix~2", False),
-    ]
+    another = client.post("/comparisons/new/", {**posted, "use": "suffix", "describe": "another suffix"})
+    suffixes = [box for box in another.context["form"].strategies if box.spec.slug == "suffix"]
+    assert [(box.key, box.is_chosen) for box in suffixes] == [("suffix", True), ("suffix~2", False)]
 
 
 def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):
@@ -427,30 +371,26 @@ def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):
     assert [run["label"] for run in second["runs"]] == [run["label"] for run in first["runs"]]
 
 
-def test_cancel_and_retry(world, ready):
-    address = f"/api/v1/comparisons/{post(world, make.body(*ready)).json()['id']}/"
-    client = world.script("submit")
-    assert client.post(f"{address}retry/").status_code == 409
-    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
-    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
-
-
 def test_one_idempotency_key_launches_once(world, ready):
     answers = [post(world, make.body(*ready), headers={"Idempotency-Key": "x"}) for _ in range(3)]
     assert {answer.json()["id"] for answer in answers} == {str(Comparison.objects.get().pk)}
 
 
-def test_the_bin_hides_and_gives_back(world, ready):
+def test_the_bin_hides_and_gives_back_and_a_job_is_cancelled_and_tried_again(world, ready):
     address = f"/api/v1/comparisons/{post(world, make.body(*ready)).json()['id']}/"
     client = world.script("submit")
     client.delete(address)
     assert client.get("/api/v1/comparisons/").json()["count"] == 0
     client.post(f"{address}restore/")
     assert client.get("/api/v1/comparisons/", {"strategy": "static", "state": "queued"}).json()["count"] == 1
+    assert client.post(f"{address}retry/").status_code == 409
+    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
+    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
 
 
-def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(world, ready):
-    by = world.actor(world.bob)
+def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(
+    world, by, ready
+):
     own = classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     asked = make.body(*ready, strategies=[{"strategy": "disco"}])
     made = Comparison.objects.get(pk=post(world, asked).json()["id"])
@@ -486,8 +426,7 @@ def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_th
         ([], ""),
     ],
 )
-def test_form_and_rest_say_before_the_launch_that_the_machine_is_not_the_classifiers(world, ready, devices, said):
-    by = world.actor(world.bob)
+def test_form_and_rest_say_before_the_launch_that_the_machine_is_not_the_classifiers(world, by, ready, devices, said):
     made = classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     for number, device in enumerate(devices):
         jobs.announce(name=f"w{number}", queues=["cpu"], devices=[device], versions={})
@@ -504,7 +443,6 @@ def test_form_and_rest_say_before_the_launch_that_the_machine_is_not_the_classif
 
 def test_a_plan_says_time_with_its_doubt_memory_and_who_begins(world, ready):
     decoded = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
-    Job.objects.exclude(pk=decoded.job.pk).delete()
     make.decode_all(decoded)
     body = make.body(*ready, strategies=[{"strategy": "static"}, {"strategy": "heuristic"}])
     plan = world.script("submit").post("/api/v1/comparisons/?dry_run=true", body).json()

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import csv
-import html
 import io
-import json
-import re
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -22,8 +19,7 @@ from webapp.jobs.models import Job
 
 
 @pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
+def ready(by):
     return make.pair(by), make.dataset(by, count=6)
 
 
@@ -32,8 +28,7 @@ def post(world, body):
 
 
 @pytest.fixture
-def decoded(world, ready):
-    by = world.actor(world.bob)
+def decoded(by, ready):
     pair, dataset = ready
     made = make.comparison(by, pair=pair, dataset=dataset, concurrency=[1, 4], rate=[2.0], slo="ttft=500ms")
     make.decode_all(made)
@@ -115,12 +110,15 @@ def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(worl
         Run.objects.filter(comparison=comparison).update(**columns)
 
 
-def test_every_load_has_its_own_baseline_verdict_and_ranking(decoded):
-    found = report(decoded)
+def test_every_load_has_its_own_baseline_verdict_and_ranking(world, decoded):
+    found = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
     rows = found["strategies"]
     assert [row["is_baseline"] for row in rows] == [True, False] * 3
     assert [row["settings"] for row in rows] == ["autoregressive", "static:4"] * 3
     assert [row["sample_count"] for row in rows] == [6] * 6
+    assert [not row["why"]["refusal"] for row in rows] == [False, True] * 3
+    assert [(row["concurrency"], row["rate"]) for row in rows][::2] == [(1, None), (4, None), (None, 2)]
+    assert set(rows[0]["ttft_ms"]) == {"p50", "p95", "p99", "intervals"}
     assert [(load["concurrency"], load["rate"], load["baseline"]) for load in found["loads"]] == [
         (1, None, "autoregressive"),
         (4, None, "autoregressive @4"),
@@ -132,10 +130,6 @@ def test_every_load_has_its_own_baseline_verdict_and_ranking(decoded):
     assert found["objective"] == {"ttft_ms": 500.0} and rows[3]["goodput"]["share"] == 1.0
 
 
-def test_where_the_time_went_is_told_at_every_load(decoded):
-    assert [not row["why"]["refusal"] for row in report(decoded)["strategies"]] == [False, True] * 3
-
-
 def test_another_baseline_is_pinned_at_every_load(decoded):
     for named in ("static:4", "static:4 @4"):
         found = report(decoded, pinned(decoded, named))
@@ -145,13 +139,6 @@ def test_another_baseline_is_pinned_at_every_load(decoded):
         ]  # fmt: skip
     with pytest.raises(Invalid, match="relative to it"):
         pinned(decoded, "static:9")
-
-
-def test_the_report_over_rest_is_by_load(world, decoded):
-    shown = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
-    assert [(row["concurrency"], row["rate"]) for row in shown["strategies"]][::2] == [(1, None), (4, None), (None, 2)]
-    assert set(shown["strategies"][0]["ttft_ms"]) == {"p50", "p95", "p99", "intervals"}
-    assert shown["sentence"] and len(shown["loads"]) == 3
 
 
 def test_arrivals_that_were_too_many_are_warned_of_but_not_those_that_chance_made_rarer_than_their_rate(world, ready):
@@ -186,7 +173,7 @@ def test_runs_of_unlike_loads_are_never_compared(decoded):
         assert figures.tokens_per_s_user > 0 and figures.ttft_p95 >= figures.ttft_p50 > 0
 
 
-def test_runs_can_be_listed_filtered_and_sorted_by_load_and_latency(world, decoded):
+def test_runs_history_and_lists_tell_loads_apart(world, decoded):
     sum_up(decoded)
     script = world.script("read")
     found = script.get("/api/v1/runs/?concurrency_from=2&ordering=-tokens_per_s_device").json()["results"]
@@ -198,6 +185,14 @@ def test_runs_can_be_listed_filtered_and_sorted_by_load_and_latency(world, decod
     assert {"concurrency", "rate", "tokens_per_s_user", "goodput", *waits} <= set(first)
     slow = script.get("/api/v1/runs/?e2e_p95_from=1000000").json()["results"]
     assert slow == [] and script.get("/api/v1/runs/?goodput_from=1").json()["results"]
+    shown = world.script("read").get(f"/api/v1/pairs/{decoded.pair_id}/history/").json()
+    assert len(shown["questions"]) == 3
+    assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
+            for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
+    assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
+    decoded.refresh_from_db()
+    said = report(decoded)
+    assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
 
 
 def test_a_speed_up_in_the_table_of_samples_is_relative_to_the_same_load(world, decoded):
@@ -207,21 +202,6 @@ def test_a_speed_up_in_the_table_of_samples_is_relative_to_the_same_load(world, 
         ("autoregressive @4", "autoregressive @4"), ("static:4 @4", "autoregressive @4"),
     }  # fmt: skip
     assert all(float(row["speedup"]) == 1 for row in rows if row["strategy"] == row["baseline"])
-
-
-@pytest.mark.parametrize("users", ["0", "65", "x", "1.5", "-1", "4" * 5000])
-def test_what_if_refuses_a_number_of_users_that_it_cannot_replay(world, decoded, users):
-    answer = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/what-if/?users={users}")
-    assert (answer.status_code, answer.json()["field"]) == (400, "users")
-    assert "from 1 to 64" in answer.json()["detail"]
-
-
-def test_a_replay_needs_texts_of_one_user(world, ready):
-    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1], concurrency=[2])
-    make.decode_all(comparison)
-    answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
-    assert answer.status_code == 409
-    assert "decoded for one user at a time" in answer.json()["detail"]
 
 
 def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(world, ready, decoded):
@@ -247,32 +227,3 @@ def test_the_form_tells_what_is_wrong_with_a_load_beside_its_field(world, ready)
     assert 'value="4, 4"' in posted(concurrency="4, 4") and "named twice" in posted(concurrency="4, 4")
     assert 'id="e_rate">Entry 1: A valid number is required.' in posted(rate="nan")
     assert 'id="e_slo">&#x27;soon&#x27; is not an objective' in posted(slo="soon")
-
-
-def test_history_tells_loads_apart(world, decoded):
-    sum_up(decoded)
-    shown = world.script("read").get(f"/api/v1/pairs/{decoded.pair_id}/history/").json()
-    assert len(shown["questions"]) == 3
-    assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
-            for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
-    assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
-
-
-def test_the_list_of_comparisons_says_the_sentence_of_all_loads(world, decoded):
-    sum_up(decoded)
-    decoded.refresh_from_db()
-    said = report(decoded)
-    assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
-
-
-def test_the_code_of_a_filled_form_launches_the_same(world, ready):
-    pair, dataset = ready
-    form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": ["static"], "static.lookahead": "4", "limit": "2",
-            "concurrency": "1, 4", "rate": "2.5", "slo": "tpot=50ms", "temperature": "0.5"}  # fmt: skip
-    page = world.page(world.bob).post("/comparisons/new/", {**form, "plan": ""}).content.decode()
-    [body, *_] = re.findall(r"<span data-body>(.*?)</span>", page)
-    answer = post(world, json.loads(html.unescape(body)))
-    assert answer.status_code == 202, answer.json()
-    assert [run["label"] for run in answer.json()["runs"]][2:] == [
-        "autoregressive @4", "static:4 @4", "autoregressive @2.5/s", "static:4 @2.5/s",
-    ]  # fmt: skip

@@ -4,7 +4,6 @@ sample ends; whoever reads it, from wherever, notices nothing of that."""
 from __future__ import annotations
 
 import json
-import random
 import subprocess
 import sys
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from django.db import connection
 
+from tests.golden.record import FOLDER
 from tests.kit import make
 from webapp.comparisons import services
 from webapp.comparisons import trace as store
@@ -23,34 +23,9 @@ from webapp.jobs.models import Job
 ROOT = Path(__file__).parents[3]
 
 
-def trace(rounds: int, seed: int = 0) -> list[dict]:
-    """As an engine tells it, with times and probabilities that jump about as real ones do."""
-    dice, now, events = (
-        random.Random(seed),
-        0,
-        [{"seq": 1, "event": "started", "prompt_tokens": 12, "prefill_ns": 9_100_377}],
-    )
-    for number in range(1, rounds + 1):
-        tokens = [dice.randrange(4096) for _ in range(dice.randint(1, 4))]
-        drafted = now + dice.randint(800_000, 1_200_000)
-        verified = drafted + dice.randint(1_800_000, 2_400_000)
-        events += [
-            {
-                "seq": 2 * number, "event": "drafted", "round": number, "position": 2 * number, "lookahead": 4,
-                "tokens": tokens, "confidence": [dice.random() for _ in tokens], "estimate": [], "stop": "limit",
-                "source": "fresh", "passes": len(tokens), "start_ns": now, "end_ns": drafted,
-            },
-            {
-                "seq": 2 * number + 1, "event": "verified", "round": number, "accepted": 1, "token": tokens[0],
-                "outcome": "correction", "wait_ns": drafted - now, "start_ns": drafted, "end_ns": verified,
-            },
-        ]  # fmt: skip
-        now = verified
-    return events
-
-
-def test_a_trace_comes_back_whole_and_takes_a_quarter_of_the_room_at_most():
-    events, words = trace(rounds=100), {str(token): f" word{token}" for token in range(50)}
+@pytest.mark.parametrize("file", sorted(FOLDER.glob("*.jsonl")), ids=lambda file: file.stem)
+def test_a_trace_comes_back_whole_and_takes_a_quarter_of_the_room_at_most(file):
+    events, words = list(map(json.loads, file.read_text().splitlines())), {str(n): f" word{n}" for n in range(50)}
     packed = pack(events, words)
     assert unpack(packed) == (events, words)
     assert len(packed) * 4 < len(json.dumps([events, words], separators=(",", ":")))
@@ -108,12 +83,7 @@ def test_readers_do_not_notice_that_a_trace_was_packed(begun):
     assert TraceChunk.objects.count() == 1
     assert {(after, limit): read(begun, after, limit)[0] for after, limit in before} == before
     assert read(begun, after=2)[1] >= {"c", "d"}  # who has read two events is told the words of the others
-    assert [seq for _, events, _ in store.read_all([begun.pk]) for seq in (event["seq"] for event in events)] == [
-        1,
-        2,
-        3,
-        4,
-    ]
+    assert read_whole(begun) == [1, 2, 3, 4]
 
 
 def test_a_long_trace_is_packed_in_several_pieces(begun, monkeypatch):
@@ -124,15 +94,13 @@ def test_a_long_trace_is_packed_in_several_pieces(begun, monkeypatch):
     assert read(begun, after=3) == ([4], {"c", "d"})
 
 
-def test_a_chunk_that_is_written_again_after_the_end_does_no_harm(begun):
+@pytest.mark.parametrize(
+    "is_older", [False, True], ids=["written again after the end", "from before there was packing"]
+)
+def test_chunks_that_are_not_packed_are_read_as_well(begun, is_older):
     end(begun)
-    write(begun)
-    assert read(begun)[0] == read_whole(begun) == [1, 2, 3, 4]
-
-
-def test_a_trace_from_before_there_was_packing_is_read_as_well(begun):
-    end(begun)
-    TraceChunk.objects.all().delete()
+    if is_older:
+        TraceChunk.objects.all().delete()
     write(begun)
     assert read(begun)[0] == read_whole(begun) == [1, 2, 3, 4]
 

@@ -32,8 +32,7 @@ def test_a_classifier_is_named_only_where_nothing_else_tells_strategies_apart():
     assert list(names_of(two).values()) == two
 
 
-@pytest.mark.django_db
-def test_while_it_runs_it_counts_the_very_samples_that_it_rests_on(world):
+def test_a_report_is_made_of_the_samples_it_counts(world, by):
     comparison = make.comparison(world.actor(world.bob))
     job = jobs.claim(worker="w1", queues=["cpu"])
     runs = list(comparison.runs.all())
@@ -43,6 +42,19 @@ def test_while_it_runs_it_counts_the_very_samples_that_it_rests_on(world):
             make.decode_one(job, run, prompt, 1)
     found = so_far(comparison)
     assert found["samples"] == sum(row["sample_count"] for row in found["strategies"]) == len(runs) + 1
+    comparison = make.comparison(by)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    for prompt in list(comparison.prompts)[:2]:
+        for run in comparison.runs.all():
+            make.decode_one(job, run, prompt, 1)
+    found = [so_far(comparison)]
+    jobs.cancel(job=job, by=by)
+    jobs.stop(job=job)
+    comparison.job.refresh_from_db()
+    found.append(so_far(comparison))
+    began = [one["verdict"].partition(",")[0] for one in found]
+    assert began == ["So far after 2 of 3 prompts", "Stopped after 2 of 3 prompts"]
+    assert [one["ranking"]["more_prompts"] for one in found] == [None, None]
 
 
 def test_the_longer_a_comparison_runs_the_rarer_its_report_is_made_anew():
@@ -64,14 +76,16 @@ def test_a_result_says_which_models_were_gguf_files_and_whose_speed_it_is(world)
     assert warning.startswith("The target was dequantised from a GGUF file (Q4_K_M, 1 MB)")
 
 
-@pytest.mark.django_db
-def test_beside_the_ratio_stands_the_difference_to_the_baseline(world):
+def test_few_prompts_have_no_interval_but_the_difference_to_the_baseline(world):
     comparison = make.comparison(world.actor(world.bob))
     make.decode_all(comparison)
     baseline, *others = report(comparison)["strategies"]
     assert baseline["gained_tokens_per_s"] == 0
     for row in others:
         assert row["gained_tokens_per_s"] == row["tokens_per_s"] - baseline["tokens_per_s"]
+    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
+    assert "run 3 more." in page and '<td class="num quiet">3 prompts</td>' in page
+    assert report(comparison)["strategies"][1]["speedup"]["low"] is None
 
 
 @pytest.fixture
@@ -84,25 +98,22 @@ def flags(world, comparison):
     return " ".join(html.unescape(page).partition('class="elsewhere"')[2].partition("</details>")[0].split())
 
 
-@pytest.mark.django_db
-def test_what_the_verdict_names_can_be_copied_as_settings_of_other_engines(world, decoded):
-    told = flags(world, decoded)
-    assert "So set this in other engines: static:4" in told and "No other engine" not in told
-    assert all(engine in told for engine in ("vLLM", "SGLang", "llama.cpp")) and '"num_speculative_tokens": 4' in told
+ENGINES = ("vLLM", "SGLang", "llama.cpp", '"num_speculative_tokens": 4', "set this in other engines: static:4")
 
 
-@pytest.mark.django_db
-def test_where_no_other_engine_can_do_the_fastest_the_page_takes_the_fastest_that_one_can(world):
-    told = flags(world, decoded_at(world, {"autoregressive": 100.0, "heuristic:5": 250.0, "static:4": 160.0}))
-    assert "set this in other engines: static:4" in told and "No other engine can do heuristic:5;" in told
+@pytest.mark.parametrize(
+    ("others", "told", "is_untold"),
+    [
+        ({"static:4": 160.0}, ENGINES, "No other engine"),
+        ({"heuristic:5": 250.0, "static:4": 160.0}, (ENGINES[-1], "No other engine can do heuristic:5;"), None),
+        ({"static:4": 60.0}, (), "engine"),  # no gain
+    ],
+)
+def test_what_the_verdict_names_can_be_copied_as_settings_of_engines_that_can_do_it(world, others, told, is_untold):
+    shown = flags(world, decoded_at(world, {"autoregressive": 100.0, **others}))
+    assert all(words in shown for words in told) and (is_untold is None or is_untold not in shown)
 
 
-@pytest.mark.django_db
-def test_what_is_no_gain_is_not_advised(world):
-    assert flags(world, decoded_at(world, {"autoregressive": 100.0, "static:4": 60.0})) == ""
-
-
-@pytest.mark.django_db
 def test_a_sample_that_finishes_while_a_report_is_made_is_in_all_of_it_or_in_none(world, decoded):
     """It was once read in one go and its noise in another: "while 29 of 28 samples were decoded"."""
     with CaptureQueriesContext(connection) as asked:
@@ -115,8 +126,7 @@ def numbers_of(comparison, label):
     return [sample_from_dict(numbers) for numbers in rows.values_list("numbers", flat=True)]
 
 
-@pytest.mark.django_db
-def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_gets(world, decoded):
+def test_whatever_is_pinned_gets_the_same_paired_interval_and_the_verdict_is_about_the_others(world, decoded):
     rows = {row["label"]: row for row in report(decoded, "static:4")["strategies"]}
     alone = rows["autoregressive"]
     expected = speedup(numbers_of(decoded, "autoregressive"), numbers_of(decoded, "static:4"))
@@ -124,15 +134,10 @@ def test_whatever_is_pinned_gets_the_same_paired_interval_that_autoregressive_ge
     assert alone["speedup"]["high"] < 1 and alone["gained_tokens_per_s"] < 0
     assert rows["static:4"]["speedup"]["ratio"] == 1 and rows["static:4"]["gained_tokens_per_s"] == 0
     assert rows["static:4"]["why"] == report(decoded)["strategies"][1]["why"]  # over autoregressive in any case
-
-
-@pytest.mark.django_db
-def test_the_verdict_is_about_those_that_are_not_pinned(world, decoded):
     assert report(decoded)["verdict"].startswith("static:4 is 1.")
     assert report(decoded, "static:4")["verdict"].startswith("Nothing to rank: no strategy")
 
 
-@pytest.mark.django_db
 def test_the_text_shown_first_is_that_of_the_strategy_that_the_verdict_names(world):
     """The page used to show the first strategy's where none was a gain."""
     comparison = decoded_at(world, {"autoregressive": 100.0, "static:2": 40.0, "static:4": 60.0})
@@ -140,8 +145,7 @@ def test_the_text_shown_first_is_that_of_the_strategy_that_the_verdict_names(wor
     assert "static:4 comes closest" in page.context["report"]["verdict"] and page.context["shown_label"] == "static:4"
 
 
-@pytest.mark.django_db
-def test_report_table_and_page_are_relative_to_what_the_address_pins(world, decoded):
+def test_report_table_page_and_link_are_relative_to_what_the_address_pins(world, decoded):
     bob, path = world.api(world.bob), f"/api/v1/comparisons/{decoded.pk}"
     assert bob.get(f"{path}/report/").json()["baseline"] == "autoregressive"
     told = bob.get(f"{path}/report/?baseline=static:4").json()
@@ -156,10 +160,6 @@ def test_report_table_and_page_are_relative_to_what_the_address_pins(world, deco
     page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/?baseline=static:4").content.decode()
     assert '<option value="static:4" selected>' in page and '"baseline": "static:4"' in page
     assert "samples.csv?baseline=static%3A4" in page and "shares/?baseline=static%3A4" in page
-
-
-@pytest.mark.django_db
-def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
     answer = world.page(world.bob).post(f"/comparisons/{decoded.pk}/shares/?baseline=static:4", {"days": 3})
     link = answer.context["link"]
     assert link.endswith("/?baseline=static%3A4")
@@ -168,7 +168,6 @@ def test_a_link_to_share_keeps_what_was_pinned(world, decoded):
     assert '<option value="static:4" selected>' in shown.content.decode()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("asked", ["%00", "%ed%a0%80", "%22%3E%3Cscript%3E", "a%26b=c"])
 def test_the_way_back_from_sharing_holds_whatever_was_in_the_address(world, decoded, asked):
     answer = world.page(world.bob).get(f"/comparisons/{decoded.pk}/shares/?baseline={asked}")
@@ -177,7 +176,6 @@ def test_the_way_back_from_sharing_holds_whatever_was_in_the_address(world, deco
     assert back.startswith(f"/comparisons/{decoded.pk}/?baseline=") and "&" not in back
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize("asked", ["static:5", "x" * 9000, "%00", "%ed%a0%80"])
 def test_what_no_strategy_is_called_cannot_be_pinned(world, decoded, asked):
     link = world.api(world.bob).post(f"/api/v1/comparisons/{decoded.pk}/shares/").json()["link"]
@@ -191,7 +189,6 @@ def test_what_no_strategy_is_called_cannot_be_pinned(world, decoded, asked):
         assert answer.status_code == 400 and "autoregressive, static:4" in answer.content.decode()
 
 
-@pytest.mark.django_db
 @pytest.mark.parametrize(("noisy", "is_said"), [(2, False), (3, True)])
 def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_what_it_compares_is_noisy(world, decoded, noisy, is_said):
     """A fifth of the twelve samples behind it is between two and three."""
@@ -203,7 +200,6 @@ def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_what_it_compares_is_n
     assert found["doubt"].startswith("The machine was not quiet: ") is is_said
 
 
-@pytest.mark.django_db
 def test_where_other_programs_used_most_of_the_machine_there_are_no_intervals(world, decoded):
     assert report(decoded)["strategies"][1]["is_shown"] is True
     Sample.objects.filter(run__comparison=decoded).update(noise="Other programs used 80 % of the 2 cores.")
@@ -213,29 +209,7 @@ def test_where_other_programs_used_most_of_the_machine_there_are_no_intervals(wo
     assert found["doubt"].endswith("so no interval would hold.") and found["ranking"]["leader"] is None
 
 
-@pytest.mark.django_db
-def test_before_the_end_the_verdict_says_on_how_many_prompts_it_rests_and_asks_for_no_more(world):
-    by = world.actor(world.bob)
-    comparison = make.comparison(by)
-    job = jobs.claim(worker="w1", queues=["cpu"])
-    for prompt in list(comparison.prompts)[:2]:
-        for run in comparison.runs.all():
-            make.decode_one(job, run, prompt, 1)
-    found = [so_far(comparison)]
-    jobs.cancel(job=job, by=by)
-    jobs.stop(job=job)
-    comparison.job.refresh_from_db()
-    found.append(so_far(comparison))
-    assert [one["verdict"].partition(",")[0] for one in found] == [
-        "So far after 2 of 3 prompts",
-        "Stopped after 2 of 3 prompts",
-    ]
-    assert [one["ranking"]["more_prompts"] for one in found] == [None, None]
-
-
-@pytest.mark.django_db
-def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(world):
-    by = world.actor(world.bob)
+def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(by):
     strategies = [{"strategy": "static", "params": {"lookahead": 4}}, {"strategy": "oracle"}]
     comparison = make.comparison(by, dataset=make.dataset(by, count=6), strategies=strategies)
     make.decode_all(comparison)
@@ -244,53 +218,30 @@ def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(wor
     assert found["noisy_count"] == 6 and found["is_noisy"] is False and "quiet" not in found["doubt"]
 
 
-@pytest.mark.django_db
 def test_before_the_first_sample_the_page_doubts_nothing(world):
     comparison = make.comparison(world.actor(world.bob), concurrency=[1, 4])
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert 'class="doubt"' not in page and "Not settled" not in html.unescape(page).partition('id="report"')[0]
 
 
-@pytest.mark.django_db
 def test_a_page_as_one_file_is_named_after_the_comparison(world, decoded):
     answer = world.page(world.bob).get(f"/api/v1/comparisons/{decoded.pk}/file/")
     assert answer["Content-Disposition"] == f'attachment; filename="one-{str(decoded.pk)[:8]}.html"'
 
 
-@pytest.mark.django_db
-def test_few_prompts_have_no_interval_on_any_page(world):
-    comparison = make.comparison(world.actor(world.bob))
-    make.decode_all(comparison)
-    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert (
-        "speed on 3 prompts, and nobody can say yet how sure that is" in page
-        and "run 3 more." in page
-        and '<td class="num quiet">3 prompts</td>' in page
-    )
-    assert report(comparison)["strategies"][1]["speedup"]["low"] is None
-
-
-@pytest.mark.django_db
-@pytest.mark.parametrize(
-    ("repeats", "order"),
-    [
-        (1, "there was one order, that of the prompts: with more repeats, each begins elsewhere."),
-        (3, "each of the 3 repeats begins at another prompt."),
-    ],
-)
-def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompts(world, repeats, order):
+@pytest.mark.parametrize(("repeats", "order"), [(1, "there was one order"), (3, "each of the 3 repeats begins at")])
+def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompts(world, by, repeats, order):
     """It used to say that the order is rotated, which one repeat is not."""
     strategies = [{"strategy": "suffix", "params": {"memory": True}}, {"strategy": "suffix"}]
-    comparison = make.comparison(world.actor(world.bob), strategies=strategies, repeats=repeats)
+    comparison = make.comparison(by, strategies=strategies, repeats=repeats)
     make.decode_all(comparison)
     page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
     assert page.count(f"what it gains depends on their order; {order}") == 1
 
 
 @pytest.fixture
-def regretted(world):
+def regretted(by):
     """A comparison of the hybrid and its bound on prompts of two categories. The hybrid is slower on the second."""
-    by = world.actor(world.bob)
     text = "\n".join(json.dumps({"text": f"t{n}", "category": f"kind{n % 2}"}) for n in range(4))
     dataset = prompt_sets.add_dataset(name="kinds", file_name="kinds.jsonl", text=text, by=by)
     strategies = [{"strategy": name} for name in ("autoregressive", "hybrid", "best-source")]
@@ -302,7 +253,6 @@ def regretted(world):
     return comparison
 
 
-@pytest.mark.django_db
 def test_the_regret_of_the_hybrid_stands_in_report_and_page_by_category(world, regretted):
     rows = world.script("read").get(f"/api/v1/comparisons/{regretted.pk}/report/").json()["strategies"]
     assert [row["regret"] is not None for row in rows] == [False, True, False]
@@ -312,9 +262,7 @@ def test_the_regret_of_the_hybrid_stands_in_report_and_page_by_category(world, r
     assert "The regret of hybrid is" in page and 'aria-label="Regret of hybrid by category"' in page
 
 
-@pytest.mark.django_db
-def test_a_share_that_hides_texts_tells_the_regret_without_its_categories(world, regretted):
-    by = world.actor(world.bob)
+def test_a_share_that_hides_texts_tells_the_regret_without_its_categories(world, by, regretted):
     for hides_texts in (True, False):
         _, secret = sharing.share(comparison=regretted, days=1, hides_texts=hides_texts, by=by)
         page = world.page(None).get(f"/shared/{secret}/").content.decode()

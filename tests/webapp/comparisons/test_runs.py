@@ -28,15 +28,13 @@ from webapp.studies.classifiers import services as classifying
 def ended(by, **changes):
     """A comparison that is done, and whose figures are made."""
     comparison = make.comparison(by, **changes)
-    Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
     return comparison
 
 
 @pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
+def ready(by):
     return {"pair": make.pair(by), "dataset": make.dataset(by)}
 
 
@@ -49,7 +47,7 @@ def shown(world, **query):
     return re.findall('title="([^"]*)" data-row>', world.page(world.bob).get("/runs/", query).content.decode())
 
 
-def test_figures_are_the_report_s_own(world, ready):
+def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_lists(world, ready):
     comparison = ended(world.actor(world.bob), **ready)
     report = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
     for row in report["strategies"]:
@@ -58,10 +56,26 @@ def test_figures_are_the_report_s_own(world, ready):
         assert kept.tokens_per_s == row["tokens_per_s"] and kept.draft_share == row["draft_share"]
         assert kept.sample_count == 3
     assert Figures.objects.get(run__strategy="static").draft_passes == 3 * 2 / (3 * 3)
+    script = world.script("read")
+    query = "strategy=static&speedup_from=1.5&ordering=-speedup"
+    rows = script.get(f"/api/v1/runs/?{query}").json()["results"]
+    assert [row["label"] for row in rows] == ["static:4"]
+    assert rows[0]["figures"]["speedup"] == pytest.approx(2.0, rel=0.5) and rows[0]["comparison_name"] == "one"
+    answer = script.get(f"/api/v1/runs.csv?{query}")
+    lines = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
+    assert [line["run"] for line in lines] == ["static:4"]
+    assert float(lines[0]["speedup"]) == rows[0]["figures"]["speedup"]
+    page = world.page(world.bob).get(f"/runs/?{query}").content.decode()
+    assert f"/api/v1/runs/?{query.replace('&', '&amp;')}" in page
+    assert script.get("/api/v1/runs/?speedup_from=nan").status_code == 400
+    assert script.get("/api/v1/runs/line/?cost=gold").json()["field"] == "cost"
+    assert world.api(world.charlie).get("/api/v1/runs/").json()["count"] == 0
+    assert "static:4" not in world.page(world.charlie).get("/runs/").content.decode()
+    world.page(world.bob).post(f"/comparisons/{comparison.pk}/bin/")
+    assert shown(world) == []
 
 
-def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, ready):
-    by = world.actor(world.bob)
+def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, by, ready):
     kept = classifying.add_classifier(
         name="Ours & theirs", pair=ready["pair"], upload=make.upload(by, make.card()), by=by
     )
@@ -146,8 +160,7 @@ def test_a_comparison_without_samples_has_no_figures_and_is_not_asked_again(worl
         ({"strategies": [{"strategy": "heuristic"}]}, True),
     ],
 )
-def test_only_runs_under_the_same_conditions_are_called_alike(world, ready, change, alike):
-    by = world.actor(world.bob)
+def test_only_runs_under_the_same_conditions_are_called_alike(world, by, ready, change, alike):
     ended(by, **ready)
     ended(by, **ready, **change)
     assert Conditions.objects.count() == (1 if alike else 2)
@@ -155,8 +168,7 @@ def test_only_runs_under_the_same_conditions_are_called_alike(world, ready, chan
     assert ("different conditions" in page) is not alike
 
 
-def test_another_device_is_another_condition_and_the_page_says_so(world, ready):
-    by = world.actor(world.bob)
+def test_another_device_is_another_condition_and_the_page_says_so(world, by, ready):
     ended(by, **ready)
     ended(by, **ready)
     second = Comparison.objects.latest("created")
@@ -172,8 +184,7 @@ def test_another_device_is_another_condition_and_the_page_says_so(world, ready):
     assert {run["comparison"] for run in answer.context["chart"]["runs"]} == {"one"}
 
 
-def test_no_filter_changes_the_letter_of_conditions(world, ready):
-    by = world.actor(world.bob)
+def test_no_filter_changes_the_letter_of_conditions(world, by, ready):
     ended(by, **ready, limit=2)
     ended(by, **ready)
     ended(by, **ready, strategies=[{"strategy": "heuristic"}])
@@ -215,8 +226,7 @@ def test_every_column_is_drawn_whatever_a_run_has_in_it(world, ready):
     assert ">diverges<" in rows[3] and "1 of 3" in rows[3] and "too few prompts" in rows[3] and "baseline" in rows[2]
 
 
-def test_runs_are_sought_sorted_filtered_and_paged_by_their_address(world, ready):
-    by = world.actor(world.bob)
+def test_runs_are_sought_sorted_filtered_and_paged_by_their_address(world, by, ready):
     strategies = [{"strategy": "static", "params": {"lookahead": k}} for k in (2, 4, 8)]
     ended(by, **ready, strategies=strategies)
     for rank, run in enumerate(Run.objects.order_by("number")):
@@ -253,11 +263,8 @@ def test_a_list_is_found_and_counted_in_an_index_of_the_team_alone(world, ready,
     ended(world.actor(world.bob), **ready)
     with CaptureQueriesContext(connection) as asked:
         assert world.page(world.bob).get(address).status_code == 200
-    found = [
-        query["sql"]
-        for query in asked
-        if re.match(r'SELECT (COUNT|"comparisons_(run|sample)"."id" AS "pk" F)', query["sql"])
-    ]
+    counts_or_ids = r'SELECT (COUNT|"comparisons_(run|sample)"."id" AS "pk" F)'
+    found = [query["sql"] for query in asked if re.match(counts_or_ids, query["sql"])]
     assert len(found) == 2
     for query in found:
         with connection.cursor() as cursor:
@@ -272,67 +279,6 @@ def test_runs_and_samples_of_before_get_their_team_and_runs_the_time_of_their_la
     importlib.import_module("webapp.comparisons.migrations.0004_team_of_runs_and_samples").fill(apps, None)
     assert {(run.team_id, run.created) for run in Run.objects.all()} == {(comparison.team_id, comparison.created)}
     assert set(Sample.objects.values_list("team_id", flat=True)) == {comparison.team_id}
-
-
-def test_the_number_of_queries_does_not_grow(world, ready, django_assert_num_queries):
-    by = world.actor(world.bob)
-    ended(by, **ready)
-    SavedView.objects.create(team=world.team, name="one")
-    client = world.page(world.bob)
-    addresses = (
-        "/runs/",
-        "/api/v1/runs/",
-        "/api/v1/runs/line/",
-        f"/pairs/{ready['pair'].pk}/history/",
-        "/api/v1/views/",
-    )
-
-    def counts():
-        found = []
-        for address in addresses:
-            with CaptureQueriesContext(
-                connection,
-            ) as asked:
-                assert client.get(address).status_code == 200
-            found.append(len(asked))
-        return found
-
-    before = counts()
-    for limit in (1, 2):
-        ended(by, **ready, limit=limit)
-    SavedView.objects.create(team=world.team, name="two")
-    assert counts() == before
-    with django_assert_num_queries(before[0]):
-        client.get("/runs/")
-    assert max(before) <= 15
-
-
-def test_the_api_and_the_csv_list_what_the_page_lists(world, ready):
-    ended(world.actor(world.bob), **ready)
-    script = world.script("read")
-    query = "strategy=static&speedup_from=1.5&ordering=-speedup"
-    rows = script.get(f"/api/v1/runs/?{query}").json()["results"]
-    assert [row["label"] for row in rows] == ["static:4"]
-    assert rows[0]["figures"]["speedup"] == pytest.approx(2.0, rel=0.5) and rows[0]["comparison_name"] == "one"
-    answer = script.get(f"/api/v1/runs.csv?{query}")
-    lines = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
-    assert [line["run"] for line in lines] == ["static:4"]
-    assert float(lines[0]["speedup"]) == rows[0]["figures"]["speedup"]
-    page = world.page(world.bob).get(f"/runs/?{query}").content.decode()
-    assert f"/api/v1/runs/?{query.replace('&', '&amp;')}" in page
-    assert script.get("/api/v1/runs/?speedup_from=nan").status_code == 400
-    assert script.get("/api/v1/runs/line/?cost=gold").json()["field"] == "cost"
-
-
-def test_a_binned_comparison_and_another_team_s_are_not_there(world, ready):
-    comparison = ended(world.actor(world.bob), **ready)
-    assert world.api(world.charlie).get("/api/v1/runs/").json()["count"] == 0
-    assert "static:4" not in world.page(world.charlie).get("/runs/").content.decode()
-    world.page(world.bob).post(f"/comparisons/{comparison.pk}/bin/")
-    assert shown(world) == []
-
-
-# The Pareto line -----------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -366,8 +312,7 @@ def test_bounds_and_noisy_runs_do_not_stand_on_the_line_unless_noise_is_asked_fo
     assert line() == {"autoregressive"}
 
 
-def test_of_what_was_measured_often_the_last_is_judged_and_not_the_luckiest(world, ready):
-    by = world.actor(world.bob)
+def test_of_what_was_measured_often_the_last_is_judged_and_not_the_luckiest(world, by, ready):
     lucky = ended(by, **ready)
     Figures.objects.filter(run__comparison=lucky, run__strategy="static").update(speedup=9)
     last = ended(by, **ready)
@@ -377,11 +322,7 @@ def test_of_what_was_measured_often_the_last_is_judged_and_not_the_luckiest(worl
     assert sum(run["is_newest"] for run in runs) == 2
 
 
-# One pair over time --------------------------------------------------------------------------------------------------
-
-
-def test_the_history_of_a_pair_marks_where_what_it_ran_on_changed(world, ready):
-    by = world.actor(world.bob)
+def test_the_history_of_a_pair_marks_where_what_it_ran_on_changed(world, by, ready):
     ended(by, **ready)
     second = ended(by, **ready)
     ended(by, **ready, limit=1)
@@ -395,9 +336,6 @@ def test_the_history_of_a_pair_marks_where_what_it_ran_on_changed(world, ready):
     assert "static:4 went from" in told["sentence"] and "hardware changed to another" in told["sentence"]
     page = world.page(world.bob).get(f"/pairs/{ready['pair'].pk}/history/").content.decode()
     assert "torch 9.9" in page and page.count("too few prompts</td>") == 2  # static:4, twice; a baseline needs none
-
-
-# Saved views ---------------------------------------------------------------------------------------------------------
 
 
 def test_a_view_is_kept_for_the_team_and_written_down(world):
@@ -497,7 +435,6 @@ def test_the_list_says_of_a_running_comparison_what_its_page_says_so_far(world, 
 @pytest.mark.django_db(transaction=True)
 def test_no_transaction_is_open_while_samples_are_summed_up(world):
     comparison = make.comparison(world.actor(world.bob))
-    Job.objects.filter(state="queued").exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     reads: list[bool] = []
 

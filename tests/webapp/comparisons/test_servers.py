@@ -19,12 +19,6 @@ OFF = {"strategy": "server", "params": {"name": "theirs", "speculation": "off"}}
 
 
 @pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
-    return make.pair(by), make.dataset(by)
-
-
-@pytest.fixture
 def decoded(world) -> Comparison:
     comparison = make.served(world.actor(world.bob))
     make_done(comparison)
@@ -49,6 +43,7 @@ def test_a_server_takes_part_with_speculation_on_and_off_and_is_frozen(world, re
 @pytest.mark.parametrize(
     "strategy, dialect, sampling, told",
     [
+        ({"strategy": "server", "params": {"name": "charlies"}}, "vllm", {}, "no server 'charlies'"),
         ({"strategy": "server", "params": {"name": "other"}}, "vllm", {}, "no server 'other'"),
         ({"strategy": "server"}, "vllm", {}, "no server ''"),
         (OFF, "vllm", {}, "vLLM cannot switch speculation for one request"),
@@ -56,19 +51,13 @@ def test_a_server_takes_part_with_speculation_on_and_off_and_is_frozen(world, re
     ],
 )
 def test_what_a_server_cannot_do_is_refused_before_the_launch(world, ready, strategy, dialect, sampling, told):
-    make.endpoint(world.actor(world.bob), dialect=dialect)
+    make.endpoint(world.actor(world.bob), dialect=dialect), make.endpoint(world.actor(world.charlie), "charlies")
     answer = post(world, make.body(*ready, strategies=[strategy], sampling={"max_new_tokens": 8, **sampling}))
     assert answer.status_code == 400 and told in answer.json()["detail"]
     assert not Comparison.objects.exists()
 
 
-def test_another_teams_server_is_unknown(world, ready):
-    make.endpoint(world.actor(world.charlie))
-    assert "no server 'theirs'" in post(world, make.body(*ready, strategies=[SERVER])).json()["detail"]
-
-
-def test_servers_alone_need_no_pair_and_their_first_is_the_baseline(world, ready):
-    by = world.actor(world.bob)
+def test_servers_alone_need_no_pair_and_their_first_is_the_baseline(world, by, ready):
     for name in ("theirs", "others"):
         make.endpoint(by, name)
     others = {"strategy": "server", "params": {"name": "others"}}
@@ -90,7 +79,6 @@ def test_servers_alone_need_no_pair_and_their_first_is_the_baseline(world, ready
 
 
 def make_done(comparison: Comparison) -> None:
-    Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
 
@@ -117,8 +105,7 @@ def test_the_form_offers_the_teams_servers_and_launches_with_them(world, ready):
     assert re.findall(r'value="theirs (\S+)"\s+checked', cloned) == ["as-started", "off"]
 
 
-def test_from_a_server_a_form_leads_to_a_plan_and_a_launch_without_a_pair(world):
-    by = world.actor(world.bob)
+def test_from_a_server_a_form_leads_to_a_plan_and_a_launch_without_a_pair(world, by):
     make.pair(by), make.pair(by, "another"), make.endpoint(by)
     page, prompts = world.page(world.bob), make.dataset(by)
     shown = page.get("/comparisons/new/?strategies=autoregressive,server:theirs").content.decode()
@@ -129,22 +116,15 @@ def test_from_a_server_a_form_leads_to_a_plan_and_a_launch_without_a_pair(world)
     assert [run.label for run in Comparison.objects.get().runs.all()] == ["server:theirs"]
 
 
-def test_a_result_without_rounds_has_no_number_that_is_none(world, decoded):
+def test_a_result_without_rounds_has_no_number_that_is_none_and_exports_leave_it_empty(world, decoded):
     page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/").content.decode()
     assert "server:theirs" in page and "NaN" not in page and ">None<" not in page
-    row = figures_of("server:theirs")
+    row = Figures.objects.get(run__label="server:theirs")
     assert (row.draft_passes, row.draft_share) == (None, None)
     report = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
     [server] = [row for row in report["strategies"] if row["role"] == "server"]
     assert (server["num_target_passes"], server["per_device"]) == (None, None)
     assert server["why"]["refusal"].startswith("A server does not report its rounds")
-
-
-def figures_of(label: str) -> Figures:
-    return Figures.objects.get(run__label=label)
-
-
-def test_exports_hold_what_a_server_tells_and_leave_the_rest_empty(world, decoded):
     script = world.script("read")
     whole = script.get(f"/api/v1/comparisons/{decoded.pk}/samples.csv").getvalue().decode()
     rows = [row for row in csv.DictReader(whole.splitlines()) if row["strategy"] == "server:theirs"]
@@ -157,8 +137,7 @@ def test_exports_hold_what_a_server_tells_and_leave_the_rest_empty(world, decode
     )
 
 
-def test_a_share_shows_neither_address_nor_key(world, decoded):
-    by = world.actor(world.bob)
+def test_a_share_shows_neither_address_nor_key(world, by, decoded):
     Job.objects.filter(pk=decoded.job.pk).update(reason="theirs at http://127.0.0.1:9 cannot be reached")
     for hides in (False, True):
         _, secret = sharing.share(comparison=decoded, days=1, hides_texts=hides, by=by)

@@ -11,17 +11,15 @@ from django.core.cache import cache
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from decoding.choice import choose, parse_choices
+from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.recorded import RecordedComparison
-from decoding.replay.what_if.simulation import oracle, simulate
+from decoding.replay.what_if.simulation import simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified
 from tests.golden.behaviour import difference
 from tests.kit import make
-from tests.kit.what_if import COSTS, LENGTH, ask, comparison, decode, dicts, live
+from tests.kit.what_if import ask, comparison, decode, live
 from tests.kit.worlds import some_classifier
 from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.what_if.asking import answers_along, knobs
@@ -33,15 +31,6 @@ from webapp.studies.classifiers import services as classifying
 from webapp.uploads import store
 
 BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
-SAMPLINGS = [Sampling(max_new_tokens=LENGTH), Sampling(temperature=0.8, max_new_tokens=LENGTH)]
-
-
-def recorded(labels, sampling, seed) -> RecordedComparison:
-    decoded, _ = live("autoregressive", sampling, seed)
-    places = TracedText.of(len(decoded.tokens), LENGTH, decoded.reason == "eos")
-    for label in labels.split():
-        places.learn(dicts(live(label, sampling, seed)[1]))
-    return RecordedComparison([places], 1, COSTS, {1: 3})
 
 
 def counts_of(events):
@@ -50,56 +39,6 @@ def counts_of(events):
     verdicts = [event for event in events if isinstance(event, Verified)]
     rounds = sorted(drafts.get(verdict.round, 0) for verdict in verdicts)
     return rounds, sum(verdict.accepted for verdict in verdicts)
-
-
-def simulated(found, label):
-    [choice] = parse_choices(label)
-    both = simulate(found, choice)
-    return [(sorted(one.rounds.elements()), one.accepted) for [one] in (both.refused, both.accepted)]
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
-@pytest.mark.parametrize(
-    "label", ["static:1", "static:5", "static:7", "heuristic:4", "threshold:0.5", "threshold:0.3,cap=6"]
-)
-def test_a_setting_that_did_not_run_does_what_the_replay_says_once_it_runs(label, sampling):
-    for seed in range(4):
-        found = recorded("static:2 static:3 static:12 static:15 threshold:0.2", sampling, seed)
-        assert found.known == 1.0
-        expected = counts_of(live(label, sampling, seed)[1])
-        assert simulated(found, label) == [expected, expected]
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=["greedy", "shared dice"])
-def test_what_lies_past_the_drafts_is_counted_both_ways_and_the_truth_lies_between(sampling):
-    for seed in range(4):
-        found = recorded("static:2 static:3", sampling, seed)
-        drafted, _ = counts_of(live("threshold:0.1", sampling, seed)[1])
-        (most, _), (least, _) = simulated(found, "threshold:0.1")
-        assert sum(least) <= sum(drafted) <= sum(most) and sum(least) < sum(most)
-
-
-def test_places_where_nobody_drafted_are_not_known():
-    found = recorded("static:1", SAMPLINGS[0], 0)
-    assert 0.5 < found.known < 1
-    both = simulate(found, choose("static", {"lookahead": 4}))
-    low, high = both.possible
-    assert low < both.ratio < high
-
-
-def test_no_setting_beats_the_oracle():
-    found = recorded("static:2 static:3 static:12", SAMPLINGS[0], 0)
-    bound = oracle(found).ratio
-    assert all(simulate(found, choose("static", {"lookahead": n})).ratio <= bound for n in range(1, 20))
-
-
-def test_verifications_wider_than_any_that_was_measured_are_counted():
-    found = recorded("static:2 static:3", SAMPLINGS[0], 0)
-    assert simulate(found, choose("static", {"lookahead": 2})).unmeasured == 0.0
-    assert simulate(found, choose("static", {"lookahead": 8})).unmeasured > 0.8
-
-
-# In the service ------------------------------------------------------------------------------------------------------
 
 
 def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
@@ -116,7 +55,7 @@ def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
     assert [point["value"] for point in told["curve"]["points"]] == list(range(1, 21))
     [here] = [point for point in told["curve"]["points"] if point["value"] == 3]
     assert here["ratio"] == told["speedup"]["ratio"]
-    assert told["error"] is not None
+    assert told["error"] is not None and max(point["ratio"] for point in told["curve"]["points"]) <= told["bound"]
 
 
 REST = Path(__file__).parents[2] / "golden" / "rest.json"
@@ -167,16 +106,6 @@ def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(
     assert [point["unmeasured"] for point in many["curve"]["points"]] == [1.0]
 
 
-def test_trees_and_mixes_are_played_for_several_users_beside_those_that_ran(world):
-    made = comparison(world, "static:4,tree:3/22,hybrid", prompts=6, concurrency=[1, 4])
-    decode(made)
-    found = ask(world.api(world.bob), made, "strategy=tree&rows=6&depth=3&users=4").json()
-    assert f"tree:4x2 is left out: {STRATEGIES['tree'].why_not}." in found["notes"]
-    assert found["label"] == "tree:auto,rows=6,depth=3 @4" and found["possible"]["high"] >= found["speedup"]["ratio"]
-    replayed = {row["label"]: bool(row["simulated"]) for row in found["measured"]}
-    assert replayed == {"static:4 @4": True, "tree:3/22 @4": True, "hybrid @4": True}
-
-
 def test_a_strategy_without_sliders_is_asked_as_it_stands(world):
     made = comparison(world, "static:2,static:4,lookup:4", prompts=6, concurrency=[1, 4])
     decode(made)
@@ -209,13 +138,6 @@ def test_a_policy_may_read_the_prompts_end_before_the_first_round(world):
     assert places.words(0) == prompt.text[-40:] != ""
 
 
-def test_a_replay_of_few_prompts_has_no_interval_either(world):
-    made = comparison(world, "static:2,static:4", prompts=5)
-    decode(made)
-    told = ask(world.api(world.bob), made, "strategy=static&lookahead=3").json()["speedup"]
-    assert (told["prompts"], told["low"], told["high"]) == (5, None, None) and told["ratio"] > 0
-
-
 def test_on_the_strategies_that_ran_the_replay_says_what_was_measured(world):
     made = comparison(world, "static:2,static:4,heuristic,threshold:0.3")
     decode(made)
@@ -234,7 +156,9 @@ def test_what_strategies_lose_beside_their_passes_is_taken_off(world):
         sample.save()
     told = ask(world.api(world.bob), made, "lookahead=2").json()
     assert told["correction"] == pytest.approx(0.5, rel=0.01)
-    assert told["speedup"]["ratio"] == pytest.approx(told["measured"][0]["speedup"]["ratio"], rel=0.01)
+    [first, _] = told["measured"]
+    assert told["speedup"]["ratio"] == pytest.approx(first["speedup"]["ratio"], rel=0.01)
+    assert first["simulated"] == pytest.approx(first["speedup"]["ratio"], rel=0.01)
     assert "The passes alone would give a speed-up 2.0" in " ".join(told["notes"])
 
 
@@ -260,31 +184,32 @@ def test_a_longer_draft_than_any_that_ran_says_that_its_price_is_extended(world)
     assert told["error"] is None  # one strategy cannot say how far off the replay is
 
 
-def test_noise_that_makes_long_drafts_look_cheap_is_answered_and_said(world):
+@pytest.mark.parametrize("cheap", [True, False])
+def test_noise_that_makes_long_drafts_look_cheap_is_answered_and_said(world, cheap):
     """It used to make a drafted token's price nothing, and the page said that there was nothing to replay."""
     made = comparison(world, "static:2,static:6")
-    decode(made, drafting=lambda tokens: 12 - tokens)
-    answer = ask(world.api(world.bob), made, "lookahead=4")
-    assert answer.status_code == 200, answer.json()
-    told = answer.json()
-    assert "Long drafts took no longer than short ones" in " ".join(told["notes"])
-    alike = [point for point in told["curve"]["points"] if point["value"] >= 8]
-    gains = [point["ratio"] for point in alike]
+    decode(made, **({"drafting": lambda tokens: 12 - tokens} if cheap else {}))
+    told = ask(world.api(world.bob), made, "lookahead=4").json()
+    assert ("Long drafts took no longer than short ones" in " ".join(told["notes"])) is cheap
+    gains = [point["ratio"] for point in told["curve"]["points"] if point["value"] >= 8]
     assert gains == sorted(gains, reverse=True)  # more drafting is never taken to be free
 
 
-def test_where_longer_drafts_took_longer_their_price_is_not_doubted(world):
-    made = comparison(world, "static:2,static:6")
-    decode(made)
-    assert "no longer than" not in " ".join(ask(world.api(world.bob), made).json()["notes"])
-
-
-def test_where_no_pass_could_be_priced_it_says_what_to_run(world):
-    made = comparison(world, "oracle")
-    decode(made)
+@pytest.mark.parametrize(
+    ("labels", "asked", "is_decoded", "code", "told"),
+    [
+        ("oracle", {}, True, "nothing-recorded", "measured on static, heuristic, threshold, schedule or vllm-adaptive"),
+        ("static:2", {}, False, "nothing-recorded", "Wait until some are finished"),
+        ("static:2", {"temperature": 0.7, "dice": "ratio"}, False, "not-replayable", ""),
+        ("static:2", {"concurrency": [2]}, True, "nothing-recorded", "decoded for one user at a time"),
+    ],
+)
+def test_where_nothing_can_be_replayed_it_says_what_to_run(world, labels, asked, is_decoded, code, told):
+    made = comparison(world, labels, **asked)
+    if is_decoded:
+        decode(made)
     answer = ask(world.api(world.bob), made)
-    assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
-    assert "measured on static, heuristic, threshold, schedule or vllm-adaptive" in answer.json()["detail"]
+    assert (answer.status_code, answer.json()["code"]) == (409, code) and told in str(answer.json())
 
 
 def test_the_curve_of_a_threshold_follows_the_cap(world):
@@ -297,30 +222,29 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
 
 
 @pytest.mark.parametrize(
-    ("query", "status", "says"),
+    ("query", "says"),
     [
-        (
-            "strategy=disco",
-            400,
-            "replayed; static, heuristic, threshold, schedule, ssd, lookup, suffix, hybrid, tree can",
-        ),
-        ("strategy=vllm-adaptive", 400, "These traces do not tell what it would do."),
-        ("strategy=hybrid&lookahead=3", 400, "has no parameter 'lookahead'"),
-        ("strategy=static&lookahead=0", 400, "outside 1 to 64"),
-        ("strategy=static&lookahead=x", 400, "not a whole number"),
-        ("strategy=static&threshold=0.5", 400, "has no parameter 'threshold'"),
-        ("lookahed=3", 400, "lookahed"),
+        ("strategy=disco", "replayed; static, heuristic, threshold, schedule, ssd, lookup, suffix, hybrid, tree can"),
+        ("strategy=vllm-adaptive", "These traces do not tell what it would do."),
+        ("strategy=hybrid&lookahead=3", "has no parameter 'lookahead'"),
+        ("strategy=static&lookahead=0", "outside 1 to 64"),
+        ("strategy=static&lookahead=x", "not a whole number"),
+        ("lookahed=3", "lookahed"),
+        *((f"users={users}", "from 1 to 64") for users in ("0", "65", "x", "1.5", "-1", "4" * 5000)),
     ],
 )
-def test_a_question_that_makes_no_sense_is_refused_in_words(world, query, status, says):
+def test_a_question_that_makes_no_sense_is_refused_in_words(world, query, says):
     made = comparison(world, "static:2")
     answer = ask(world.api(world.bob), made, query)
-    assert (answer.status_code, says in json.dumps(answer.json())) == (status, True), answer.json()
+    assert (answer.status_code, says in json.dumps(answer.json())) == (400, True), answer.json()
 
 
 def test_trees_of_other_shapes_can_be_asked_and_those_that_ran_check_the_answer(world):
-    made = comparison(world, "static:2,tree:3/22,tree:2x2", prompts=6)
+    made = comparison(world, "static:2,tree:3/22,tree:2x2", prompts=6, concurrency=[1, 4])
     decode(made)
+    four = ask(world.api(world.bob), made, "strategy=tree&rows=6&depth=3&users=4").json()
+    assert four["label"] == "tree:auto,rows=6,depth=3 @4" and four["speedup"]["ratio"] > 0
+    assert [bool(row["simulated"]) for row in four["measured"]] == [True, True, False]
     found = ask(world.api(world.bob), made, "strategy=tree&rows=6&depth=3").json()
     assert found["label"] == "tree:auto,rows=6,depth=3" and found["possible"]["high"] >= found["speedup"]["ratio"] > 1
     simulated = {row["label"]: row["simulated"] for row in found["measured"]}
@@ -328,19 +252,6 @@ def test_trees_of_other_shapes_can_be_asked_and_those_that_ran_check_the_answer(
     assert f"tree:2x2 is left out: {STRATEGIES['tree'].why_not}." in found["notes"]
     [measured] = [row["speedup"]["ratio"] for row in found["measured"] if row["label"] == "tree:3/22"]
     assert simulated["tree:3/22"] == pytest.approx(measured, rel=0.1)
-
-
-def test_before_there_is_anything_to_replay_it_says_so(world):
-    made = comparison(world, "static:2")
-    answer = ask(world.api(world.bob), made)
-    assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
-    assert "Wait until some are finished" in answer.json()["hint"]
-
-
-def test_ratio_dice_are_not_replayed(world):
-    made = comparison(world, "static:2", temperature=0.7, dice="ratio")
-    answer = ask(world.api(world.bob), made)
-    assert (answer.status_code, answer.json()["code"]) == (409, "not-replayable")
 
 
 def test_a_text_that_is_not_the_targets_teaches_nothing(world):
@@ -363,17 +274,13 @@ def test_more_samples_change_the_answer(world):
     assert ask(bob, made, "lookahead=5").status_code == 200  # read once, kept for the next question
 
 
-def test_whoever_has_the_link_may_ask_too(world):
+def test_whoever_has_the_link_may_ask_too_and_a_link_fills_the_form_in(world):
     made = comparison(world, "static:2")
     decode(made)
     link = world.api(world.bob).post(f"/api/v1/comparisons/{made.pk}/shares/").json()["link"]
     answer = world.api(None).get(f"{link}what-if/?lookahead=3")
     assert answer.status_code == 200 and answer.json()["label"] == "static:3"
     assert world.api(None).get(f"{link}what-if/?lookahead=99").status_code == 400
-
-
-def test_a_link_fills_the_form_in_with_what_was_simulated(world):
-    made = comparison(world, "static:2")
     page = world.page(world.bob).get(f"/comparisons/new/?clone={made.pk}&strategies=static:6,threshold:0.25,cap=8")
     form = page.context["form"]
     chosen = {box.spec.slug: [p.value for p in (box.first, *box.rest)] for box in form.strategies if box.is_chosen}
@@ -383,15 +290,13 @@ def test_a_link_fills_the_form_in_with_what_was_simulated(world):
     assert [box.spec.slug for box in plain.strategies if box.is_chosen] == ["autoregressive", "static", "heuristic"]
 
 
-# Strategies that copy -------------------------------------------------------------------------------------------------
-
-
-def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_runs(world):
-    made = comparison(world, "static:2,lookup:4", prompts=4)
+def test_a_setting_that_did_not_run_does_what_the_replay_says_once_it_runs(world):
+    made = comparison(world, "static:12,static:15,threshold:0.2,lookup:4", prompts=4)
     decode(made)
     found = recorded_of(made)
     assert [[*places.prompt_tokens] for places in found.prompts] == [[1, 2, 3]] * 4
-    for label in ("lookup:4", "lookup:7,ngram=1", "suffix:0.05", "suffix:0.05,memory=true"):
+    copying = ("lookup:4", "lookup:7,ngram=1", "suffix:0.05", "suffix:0.05,memory=true")
+    for label in (*copying, "static:1", "static:7", "heuristic:4", "threshold:0.3,cap=6"):
         [choice] = parse_choices(label)
         both = simulate(found, choice)
         for prompt, refused, accepted in zip(made.prompts, both.refused, both.accepted, strict=True):
@@ -399,7 +304,7 @@ def test_a_copying_setting_that_did_not_run_does_what_the_replay_says_once_it_ru
             assert (sorted(refused.rounds.elements()), refused.accepted) == expected and refused == accepted
     told = ask(world.api(world.bob), made, "strategy=suffix&threshold=0.2").json()
     assert told["known"] == 1.0 and told["num_draft_passes"] == 0
-    assert {row["label"]: bool(row["simulated"]) for row in told["measured"]} == {"static:2": True, "lookup:4": True}
+    assert all(row["simulated"] for row in told["measured"]) and len(told["measured"]) == 4
     remembering = ask(world.api(world.bob), made, "strategy=suffix&memory=true&threshold=0.2").json()
     assert BY_ORDER in remembering["notes"] and BY_ORDER not in told["notes"]
 
@@ -468,8 +373,7 @@ def test_a_question_about_judged_copies_gets_the_classifier_that_ran_here(world,
     assert all(f"classifier={str(ran.pk)[:8]}" in one["label"] for one in found["suffix"]["answers"].values())
 
 
-def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world):
-    by = world.actor(world.bob)
+def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world, by):
     pair = make.pair(by)
     classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card(design="sources")), by=by)
     made = comparison(world, "static:2,hybrid,hybrid:newest", prompts=2, pair=pair)
@@ -524,19 +428,13 @@ def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_need
         assert (told["label"], told["speedup"]["prompts"]) == (label, 3) and told["num_draft_passes"] == 0
     refused = ask(bob, made, "strategy=static&lookahead=2")
     assert (refused.status_code, refused.json()["code"]) == (409, "no-draft")
-    assert refused.json()["detail"] == "static:2 needs a draft model, and this pair has none."
-    assert refused.json()["hint"] == "Ask about lookup or suffix, or compare on a pair with a draft."
-    page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
-    assert page.context["refused"] is None
-    assert [knobs["slug"] for knobs in page.context["what_if"] if not knobs["why_not"]] == [
-        "lookup",
-        "suffix",
-    ]
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/").context
+    assert page["refused"] is None
+    assert [knobs["slug"] for knobs in page["what_if"] if not knobs["why_not"]] == ["lookup", "suffix"]
 
 
-def test_where_the_draft_matches_text_answers_are_about_copies_and_say_why(world):
+def test_where_the_draft_matches_text_answers_are_about_copies_and_say_why(world, by):
     """A question about the draft used to be told that static had not run, after static had run."""
-    by = world.actor(world.bob)
     models = {"target": make.model(by, "target", layers=4), "draft": make.model(by, "draft", layers=1, first="b")}
     pair = registry.add_pair(name="slem", **models, other_tokenizer="slem", by=by)
     made = comparison(world, "static:2,lookup:4", prompts=3, pair=pair)
@@ -546,13 +444,9 @@ def test_where_the_draft_matches_text_answers_are_about_copies_and_say_why(world
     assert (told["label"], told["speedup"]["prompts"]) == ("lookup:10", 3) and told["bound"] is None
     refused = ask(bob, made, "strategy=static&lookahead=3")
     assert (refused.status_code, refused.json()["code"]) == (409, "other-tokenizer")
-    assert refused.json()["detail"].startswith("A replay of static:3 needs a draft that says the target's tokens")
-    assert refused.json()["hint"].startswith("Ask about lookup or suffix, or compare on")
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
     assert not any(STRATEGIES[knobs["slug"]].needs_draft for knobs in page.context["what_if"])
-    Pair.objects.filter(pk=pair.pk).update(
-        findings=[], other_tokenizer="auto"
-    )  # of models that a worker alone can open
+    Pair.objects.filter(pk=pair.pk).update(findings=[], other_tokenizer="auto")  # of models only a worker can open
     cache.clear()
     refused = ask(bob, made, "strategy=static&lookahead=3").json()["detail"]
     assert "these traces have none" in refused and "matches text (SLEM)" in refused

@@ -48,6 +48,11 @@ def ahead(labels, sampling, seed):
     return ssd_tracks_of([(text, places, where)], priced, prepared, lambda tokens: tokens * 10e-6, is_beside=False)
 
 
+def alone(found, choice):
+    """A choice played for one user, in both cases."""
+    return found.play(choice, 1, found.prices)
+
+
 def rounds_of(events):
     """How many tokens each round drafted, where from, and how many were kept."""
     drafts = {event.round: (len(event.tokens), event.source) for event in events if isinstance(event, Drafted)}
@@ -64,16 +69,13 @@ def round_one(drafted, accepted, token, branches):
     yield Anticipated(1, branches, 0.5, 1, 2)
 
 
-def test_a_branch_tells_what_the_draft_preferred_to_the_targets_token():
+def test_a_branch_tells_what_the_draft_preferred_and_of_two_samples_the_surer_is_believed():
     refused = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 9, 1), (2, 8, 1)))
     assert stood(refused) == {1: Stood((7,), True)}
     missed = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 4, 1)))
     assert stood(missed) == {1: Stood((7, 4), False)}
     after_all = round_one((5, 6), 2, 9, ((2, 8, 1), (2, 9, 1)))
     assert stood(after_all) == {2: Stood((8,), True)}
-
-
-def test_of_two_samples_the_one_that_found_it_is_believed_and_else_the_one_that_looked_further():
     one, other = {3: Stood((1, 2), False), 5: Stood((1,), False)}, {3: Stood((), True), 5: Stood((1, 2), False)}
     assert surer(one, other) == surer(other, one) == {3: Stood((), True), 5: Stood((1, 2), False)}
 
@@ -84,8 +86,8 @@ def test_a_setting_that_did_not_run_plays_the_rounds_that_it_makes_once_it_runs(
     for seed in range(3):
         [choice] = parse_choices(f"{label},backup=neural,placement=in-turn")
         events = live(f"{label},backup=neural,placement=in-turn", sampling, seed)[1]
-        played = ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed).play(choice)
-        for simulated in (played.refused, played.accepted):
+        played = ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed)
+        for simulated in alone(played, choice):
             assert rounds_of(simulated.traces[0]) == rounds_of(events)
 
 
@@ -97,8 +99,8 @@ def test_a_backup_that_copies_hits_as_often_as_the_live_run_and_drafts_the_same(
         label = f"ssd:4,branches=4,backup={backup},placement=in-turn"
         [choice] = parse_choices(label)
         events = live(label, sampling, seed)[1]
-        played = ahead(f"static:12 {label}", sampling, seed).play(choice)
-        for simulated in (played.refused, played.accepted):
+        played = ahead(f"static:12 {label}", sampling, seed)
+        for simulated in alone(played, choice):
             assert hits_in(simulated.traces[0]) == hits_in(events)
             assert rounds_of(simulated.traces[0]) == rounds_of(events)
         copied += sum(isinstance(event, Drafted) and event.backup == backup for event in events)
@@ -119,13 +121,9 @@ def test_what_stood_on_no_branch_is_played_both_ways_and_the_truth_lies_between(
     for seed in range(4):
         [choice] = parse_choices("ssd:3,branches=16,backup=neural,placement=in-turn")
         events = live("ssd:3,branches=16,backup=neural,placement=in-turn", SHORT[1], seed)[1]
-        played = ahead("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed).play(choice)
-        least, most = (hits_in(simulated.traces[0]) for simulated in (played.refused, played.accepted))
+        played = ahead("static:12 ssd:3,branches=5,backup=neural,placement=in-turn", SHORT[1], seed)
+        least, most = (hits_in(simulated.traces[0]) for simulated in alone(played, choice))
         assert least <= hits_in(events) <= most and least < most
-
-
-def test_without_ssd_nobody_knows_what_preparing_costs():
-    assert ahead("static:12", SHORT[0], 0) is None
 
 
 def test_over_rest_each_answer_adds_its_point_to_the_curve(world):
@@ -201,3 +199,4 @@ def test_over_rest_what_cannot_be_simulated_is_refused_in_words(world):
     many = ask(bob, made, "strategy=ssd&branches=64")
     assert (many.status_code, "branches up to 32" in many.json()["detail"]) == (400, True)
     assert ask(bob, made, "strategy=ssd&lookahead=2&branches=6&fanout=2/2/2").status_code == 400
+    assert ahead("static:12", SHORT[0], 0) is None

@@ -23,12 +23,8 @@ def test_each_part_is_changed_alone_and_the_rest_stays(world, comparison):
     client.patch(address(comparison), {"notes": "Second try.\nThe fan was loud."}, format="json")
     answer = client.patch(address(comparison), {"name": "Try 2"}, format="json")
     assert answer.status_code == 200
-    found = answer.json()
-    assert (found["name"], found["notes"], found["tags"]) == (
-        "Try 2",
-        "Second try.\nThe fan was loud.",
-        ["a100", "nightly"],
-    )
+    found = {"name": "Try 2", "notes": "Second try.\nThe fan was loud.", "tags": ["a100", "nightly"]}
+    assert found.items() <= answer.json().items()
 
 
 def test_a_comparison_is_found_by_its_tag_in_the_list_and_over_rest(world, comparison):

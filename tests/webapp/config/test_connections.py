@@ -160,13 +160,10 @@ def test_a_second_request_on_the_same_connection_has_its_own_time_for_headers(we
     assert b"HTTP/1.1 408 " in everything(line)
 
 
-def test_who_reads_nothing_of_a_long_answer_is_cut_off(web):
+def test_who_reads_nothing_of_a_long_answer_is_cut_off_socket_or_not(web):
     line = web.line()
     line.sendall(b"GET /much HTTP/1.1\r\nHost: x\r\n\r\n")
     web.until(lambda: not web.config.crowd.by_address)
-
-
-def test_a_socket_that_reads_nothing_is_cut_off(web):
     line = web.line()
     line.sendall(
         b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -223,13 +220,10 @@ def test_a_socket_outlives_every_clock_of_a_request(web):
         assert socket_.recv(PATIENCE) == "still here"
 
 
-def test_headers_beyond_measure_are_refused(web):
+def test_headers_beyond_measure_are_refused_and_answers_do_not_name_the_server(web):
     line = web.line()
     line.sendall(b"GET / HTTP/1.1\r\nX-Long: " + b"x" * 100_000)
     assert everything(line).startswith(b"HTTP/1.1 400 ")
-
-
-def test_answers_do_not_name_the_server(web):
     line = web.line()
     line.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
     assert b"server:" not in line.recv(65536).lower()

@@ -92,7 +92,7 @@ def test_a_password_of_any_characters_opens_the_broker(tmp_path):
         broker.wait()
 
 
-def test_addresses_are_still_honoured_and_go_before_single_settings(tmp_path):
+def test_addresses_are_honoured_and_go_before_single_settings(tmp_path):
     database, url, *_ = settings(
         tmp_path, DATABASE_URL="postgres://me:p%40ss%2Fw%23rd@db.example:5433/lab", POSTGRES_HOST="other",
         REDIS_URL="redis://:one%23two@broker.example:6380/2",
@@ -101,13 +101,7 @@ def test_addresses_are_still_honoured_and_go_before_single_settings(tmp_path):
         "db.example", 5433, "lab", "me", "p@ss/w#rd",
     ]  # fmt: skip
     assert url == "redis://:one%23two@broker.example:6380/2"
-
-
-def test_without_either_the_database_lies_in_the_data_folder(tmp_path):
     assert settings(tmp_path)[0]["NAME"] == str(tmp_path / "drafthouse.sqlite3")
-
-
-def test_a_users_name_stays_in_the_brokers_address_and_a_private_socket_takes_no_password(tmp_path):
     assert settings(tmp_path, REDIS_URL="rediss://me@b:1", REDIS_PASSWORD="x/y")[1] == "rediss://me:x%2Fy@b:1"
     assert settings(tmp_path, REDIS_URL="unix:///run/s", REDIS_PASSWORD="x")[1] == "unix:///run/s"
 

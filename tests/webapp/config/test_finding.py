@@ -37,16 +37,14 @@ def test_things_pages_and_actions_are_found_by_every_word(world):
     assert client.get("/find/?q=owl").json()["found"][0]["url"] == f"/comparisons/{comparison.pk}/"
 
 
-def test_each_kind_gives_its_first_few_and_an_empty_question_lists_pages_and_actions(world):
-    by = world.actor(world.bob)
+def test_each_kind_gives_its_first_few_and_an_empty_question_lists_pages_and_actions(world, by):
     for number in range(finding.MOST + 2):
         make.dataset(by, name=f"many {number}")
     assert len(found(world.page(world.bob), "many")) == finding.MOST
     assert {kind for kind, _ in found(world.page(world.bob), "")} == {"Action", "Page"}
 
 
-def test_jobs_trainings_uploads_and_saved_views_are_found_where_they_are_shown(world):
-    by = world.actor(world.bob)
+def test_jobs_trainings_uploads_and_saved_views_are_found_where_they_are_shown(world, by):
     training, upload = (
         make.training(by, pair=make.pair(by), dataset=make.dataset(by)),
         make.upload(by, {"a.txt": b"one"}, name="owl & mouse"),
@@ -66,8 +64,7 @@ def test_jobs_trainings_uploads_and_saved_views_are_found_where_they_are_shown(w
     assert found(world.page(world.charlie), "owl") == []
 
 
-def test_a_training_that_has_made_its_classifier_leaves_the_search_to_it(world):
-    by = world.actor(world.bob)
+def test_a_training_that_has_made_its_classifier_leaves_the_search_to_it(world, by):
     training = make.training(by, pair=make.pair(by), dataset=make.dataset(by))
     upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
     classifier = classifying.add_classifier(name="owl", pair=training.pair, upload=upload, by=by)
@@ -76,16 +73,12 @@ def test_a_training_that_has_made_its_classifier_leaves_the_search_to_it(world):
     assert ("Classifier", "owl") in found(world.page(world.bob), "owl")
 
 
-def test_pages_of_the_documentation_are_found_by_their_titles(world):
+def test_a_word_finds_strategy_documentation_and_runs(world):
     client = world.page(world.victor)
     first, *_ = [row for row in rows(client, "ssd") if row["kind"] == "Documentation"]
     assert first["name"] == "SSD" and client.get(first["url"]).status_code == 200
     assert len([row for row in rows(client, "the") if row["kind"] == "Documentation"]) == finding.MOST
-
-
-def test_a_word_finds_strategy_documentation_and_runs(world):
     make.comparison(world.actor(world.bob), strategies=[{"strategy": "lookup"}])
-    client = world.page(world.victor)
     told = {(row["kind"], row["name"]): row for row in rows(client, "lookup")}
     assert told["Run", "lookup:10"]["about"].startswith("one, ")
     strategy = told["Strategy", "Prompt lookup: lookup"]
@@ -94,8 +87,7 @@ def test_a_word_finds_strategy_documentation_and_runs(world):
     assert not [kind for kind, _ in found(world.page(world.charlie), "lookup") if kind == "Run"]
 
 
-def test_things_of_one_name_are_told_apart(world):
-    by = world.actor(world.bob)
+def test_things_of_one_name_are_told_apart(world, by):
     made = [named(world, "night owl") for _ in range(2)]
     assert {row["about"] for row in rows(world.page(world.bob), "night owl") if row["kind"] == "Comparison"} == {
         f"{each.created:%d %b %H:%M:%S}" for each in made

@@ -37,15 +37,12 @@ def told_away(answer: Any, what: str) -> bool:
     return f"The {what} does not answer just now" in answer.content.decode() and answer["Retry-After"] == "2"
 
 
-def test_without_the_database_a_program_is_told_to_come_back(world, no_database):
+def test_without_the_database_programs_and_people_are_told_to_come_back(world, no_database):
     client = world.script("submit")
     client.raise_request_exception = False
     answer = client.get("/api/v1/jobs/")
     assert told_away(answer, "database") and answer.json()["code"] == "away"
     assert "Traceback" not in answer.content.decode()
-
-
-def test_without_the_database_a_person_gets_a_page_that_says_so(world, no_database):
     client = world.page(None)
     client.raise_request_exception = False
     client.cookies["dh_session"] = "of-earlier"

@@ -21,11 +21,11 @@ async def swallow(scope: Any, receive: Any, send: Any) -> None:
     await send({"type": "http.response.body", "body": b""})
 
 
-def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"", encoding: bytes = b"") -> tuple[int, int]:
-    """The status, and how many pieces were read."""
+def sent(pieces: list[bytes], query: bytes = b"", **headers: bytes) -> tuple[list[dict[str, Any]], int]:
+    """The messages of the answer, and how many pieces were read."""
     messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces[:-1]]
     messages.append({"type": "http.request", "body": pieces[-1], "more_body": False})
-    sent: list[dict[str, Any]] = []
+    answer: list[dict[str, Any]] = []
     waiting = iter(messages)
     read = 0
 
@@ -35,13 +35,19 @@ def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"", en
         return next(waiting)
 
     async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
+        answer.append(message)
 
-    headers = [(b"content-length", str(declared).encode())] if declared is not None else []
-    headers += [(b"transfer-encoding", encoding)] if encoding else []
-    scope = {"type": "http", "headers": headers, "query_string": query}
+    named = [(name.replace("_", "-").encode(), value) for name, value in headers.items()]
+    scope = {"type": "http", "headers": named, "query_string": query}
     asyncio.run(LimitBodies(swallow, longest=LONGEST)(scope, receive, send))
-    return sent[0]["status"], read
+    return answer, read
+
+
+def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"", encoding: bytes = b"") -> tuple[int, int]:
+    """The status, and how many pieces were read."""
+    headers = {"content_length": str(declared).encode()} if declared is not None else {}
+    answer, read = sent(pieces, query, **headers, **({"transfer_encoding": encoding} if encoding else {}))
+    return answer[0]["status"], read
 
 
 @pytest.mark.parametrize("declared", [10, None])
@@ -54,14 +60,11 @@ def test_one_byte_more_does_not_and_is_read_to_its_end(declared):
     assert ask([b"12345", b"67890", b"x"], declared) == (413, 3)
 
 
-def test_a_request_with_two_lengths_is_refused():
-    assert ask([b"12345"], 5, encoding=b"chunked")[0] == 400
-    assert ask([b"12345"], encoding=b"chunked")[0] == 200
-
-
-def test_patience_has_an_end():
+def test_patience_has_an_end_and_two_lengths_are_refused():
     status, read = ask([b"1234567890"] * 100, None)
     assert (status, read) == (413, PATIENCE + 1)
+    assert ask([b"12345"], 5, encoding=b"chunked")[0] == 400
+    assert ask([b"12345"], encoding=b"chunked")[0] == 200
 
 
 @pytest.mark.parametrize(
@@ -78,15 +81,6 @@ def test_a_query_has_a_length_and_a_count_that_are_refused_unread(query, status)
 
 
 def test_the_refusal_carries_the_id_of_its_request():
-    sent: list[dict[str, Any]] = []
-
-    async def receive() -> dict[str, Any]:
-        return {"type": "http.request", "body": b"", "more_body": False}
-
-    async def send(message: dict[str, Any]) -> None:
-        sent.append(message)
-
-    headers = [(b"content-length", b"11"), (b"x-request-id", b"mine-1234")]
-    asyncio.run(LimitBodies(swallow, longest=LONGEST)({"type": "http", "headers": headers}, receive, send))
-    assert (b"x-request-id", b"mine-1234") in sent[0]["headers"]
-    assert json.loads(sent[1]["body"])["request_id"] == "mine-1234"
+    (start, body), _ = sent([b""], content_length=b"11", x_request_id=b"mine-1234")
+    assert (b"x-request-id", b"mine-1234") in start["headers"]
+    assert json.loads(body["body"])["request_id"] == "mine-1234"

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
 import sqlite3
-import subprocess
-import sys
 import urllib.error
 import urllib.request
 from contextlib import closing, suppress
@@ -19,10 +16,9 @@ import psycopg.errors
 import pytest
 from django.db import DatabaseError, OperationalError
 
-from tests.kit.web import web
+from tests.kit.web import prepare, web
 from webapp.core.disk import is_disk_full
 
-ROOT = Path(__file__).parents[3]
 BODIES = {"views": {}, "datasets": {"text": "a prompt\n" * 20_000}}
 
 
@@ -63,22 +59,14 @@ def test_sqlite_says_so_too(tmp_path):
 def data(tmp_path: Path, tiny_disk: Path) -> tuple[Path, str]:
     """A data folder on a disk of 8 MiB, and a token of its owner's that was never used."""
     made = tmp_path / "made"
-    environment = {**os.environ, "DRAFTHOUSE_DATA": str(made), "DATABASE_URL": f"sqlite:///{made}/drafthouse.sqlite3"}
-    for command in ("migrate", "sign_in_link", "api_token"):
-        said = subprocess.run(
-            [sys.executable, "manage.py", command],
-            cwd=ROOT,
-            env=environment,
-            capture_output=True,
-            text=True,
-            check=True,
-        )
+    token = prepare(f"sqlite:///{made}/drafthouse.sqlite3", made)
     files = {"version": "1.1", "paths": {"icon.svg": "icon.svg"}, "hash": ""}  # as if they were collected
     (made / "static" / "staticfiles.json").write_text(json.dumps(files))
     shutil.copytree(made, tiny_disk / "data")
-    return tiny_disk / "data", said.stdout.strip()
+    return tiny_disk / "data", token
 
 
+@pytest.mark.slow
 def test_on_a_full_disk_reading_goes_on_and_writing_says_why_it_cannot(data, monkeypatch):
     folder, token = data
     database = folder / "drafthouse.sqlite3"

@@ -22,19 +22,14 @@ def test_a_window_begins_with_its_first_try_and_not_with_the_clocks_hour():
     assert 3590 <= int(told.value.headers["Retry-After"]) <= 3600
 
 
-def test_one_who_tries_too_often_stops_nobody_else():
+def test_one_who_tries_too_often_stops_nobody_else_and_once_forgotten_counts_from_nothing():
     limit = Limit("test", count=1, seconds=3600)
     limit.spend(first := str(uuid.uuid4()))
     limit.spend(str(uuid.uuid4()))
     with pytest.raises(TooMany):
         limit.spend(first)
-
-
-def test_what_is_forgotten_counts_from_nothing():
-    who, limit = str(uuid.uuid4()), Limit("test", count=1, seconds=3600)
-    limit.spend(who)
-    limit.forget(who)
-    limit.spend(who)
+    limit.forget(first)
+    limit.spend(first)
 
 
 def test_what_ends_well_does_not_count_and_what_fails_does():

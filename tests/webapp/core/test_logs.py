@@ -71,7 +71,11 @@ def record(**more: Any) -> logging.LogRecord:
     return logging.LogRecord("drafthouse.x", logging.INFO, "x.py", 1, "of %s", ("/join/abc/",), None, **more)
 
 
-def test_exceptions_are_redacted_too():
+def test_json_is_one_object_a_line_and_exceptions_are_redacted_too():
+    told = json.loads(logs.Json().format(record()))
+    assert (told["level"], told["logger"], told["message"]) == ("INFO", "drafthouse.x", "of /join/…/")
+    with pytest.raises(ValueError, match="DRAFTHOUSE_LOG is 'xml'; it can be json"):
+        logs.configuration("xml")
     try:
         raise ValueError("redis://:hunter2@valkey")
     except ValueError:
@@ -79,13 +83,6 @@ def test_exceptions_are_redacted_too():
         failed.exc_info = sys.exc_info()
     for form in (logs.LineFormatter(), logs.Json()):
         assert "hunter2" not in form.format(failed) and "ValueError" in form.format(failed)
-
-
-def test_json_is_one_object_a_line():
-    told = json.loads(logs.Json().format(record()))
-    assert (told["level"], told["logger"], told["message"]) == ("INFO", "drafthouse.x", "of /join/…/")
-    with pytest.raises(ValueError, match="DRAFTHOUSE_LOG is 'xml'; it can be json"):
-        logs.configuration("xml")
 
 
 def test_fields_of_process_work_and_line_stand_beside_the_message(monkeypatch):

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-import pytest
-
 from tests.kit.addresses import address, routes
 from tests.kit.everything import more_of_everything, one_of_everything
 from webapp.accounts.models import User
@@ -21,7 +19,6 @@ def lists():
             yield pattern, view
 
 
-@pytest.mark.django_db
 def test_of_rows_that_are_alike_every_page_has_its_own(world):
     User.objects.filter(pk=world.alice.pk).update(is_operator=True)
     things = one_of_everything(world)
@@ -48,7 +45,6 @@ def test_of_rows_that_are_alike_every_page_has_its_own(world):
     assert sum(count > 3 for count in longest.values()) > 10, longest
 
 
-@pytest.mark.django_db
 def test_an_empty_order_is_refused_by_every_list(world):
     User.objects.filter(pk=world.alice.pk).update(is_operator=True)
     things, client = one_of_everything(world), world.api(world.alice)

@@ -62,8 +62,9 @@ def test_the_right_most_address_that_is_no_proxy_is_the_client(hops, client):
     assert seen(PROXY, for_(*hops))["client"][0] == client
 
 
-def test_a_header_that_comes_twice_is_one_list():
+def test_a_header_that_comes_twice_is_one_list_and_ipv4_in_ipv6_the_same_address():
     assert seen(PROXY, for_(LIAR), for_(CLIENT))["client"][0] == CLIENT
+    assert seen("::ffff:10.0.0.1", for_(f"::ffff:{CLIENT}"))["client"][0] == CLIENT
 
 
 @pytest.mark.parametrize(("kind", "scheme"), [("http", "https"), ("websocket", "wss")])
@@ -76,10 +77,6 @@ def test_a_proxy_says_how_and_to_which_host_a_request_came(kind, scheme):
 def test_where_all_come_by_tls_the_scheme_is_https_unless_a_proxy_says_otherwise():
     assert seen(CLIENT, https=True)["scheme"] == "https"
     assert seen(PROXY, ("x-forwarded-proto", "http"), https=True)["scheme"] == "http"
-
-
-def test_ipv4_in_ipv6_is_the_same_address():
-    assert seen("::ffff:10.0.0.1", for_(f"::ffff:{CLIENT}"))["client"][0] == CLIENT
 
 
 @pytest.mark.parametrize(

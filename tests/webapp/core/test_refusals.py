@@ -41,23 +41,19 @@ def test_a_form_of_another_site_is_told_that_it_is_one(world):
     assert (problem["status"], problem["code"]) == (403, "csrf") and "token" in problem["hint"]
 
 
-def test_a_choice_that_is_none_names_those_there_are(world):
+def test_a_choice_that_is_none_names_those_there_are_and_every_answer_its_drafthouse(world):
     answer = world.api(world.alice).post("/api/v1/invitations/", {"role": "king", "days": 1})
     assert (answer.status_code, answer.json()["field"]) == (400, "role")
     assert answer.json()["detail"] == 'This is "king", which is not one of owner, member, viewer.'
+    answer = world.script().get("/api/v1/jobs/")
+    assert (answer["X-Version"], answer["X-Api-Version"]) == (version(), "1")
 
 
-def test_who_forgets_the_slash_is_sent_on_with_what_they_sent(world):
-    by = world.actor(world.bob)
+def test_who_forgets_the_slash_is_sent_on_with_what_they_sent(world, by):
     pair = make.pair(by)
     answer = world.api(world.bob).patch(f"/api/v1/pairs/{pair.pk}", {"name": "new"}, follow=True)
     assert answer.redirect_chain == [(f"/api/v1/pairs/{pair.pk}/", 308)]
     assert answer.json()["name"] == "new"
-
-
-def test_every_answer_says_which_drafthouse_gave_it(world):
-    answer = world.script().get("/api/v1/jobs/")
-    assert (answer["X-Version"], answer["X-Api-Version"]) == (version(), "1")
 
 
 def test_another_teams_thing_is_no_different_from_none(world):
@@ -67,3 +63,6 @@ def test_another_teams_thing_is_no_different_from_none(world):
     told = {error["field"]: error["detail"] for error in problem["errors"]}
     assert told["pair"] == f"There is none with the id {pair.pk}, or you may not see it."
     assert told["dataset"] == told["pair"]
+    upload = make.upload(world.actor(world.alice), make.checkpoint())
+    answer = world.api(world.charlie).post("/api/v1/models/", {"name": "x", "upload": str(upload.pk)})
+    assert (answer.status_code, answer.json()["field"]) == (400, "upload")

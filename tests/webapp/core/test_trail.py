@@ -27,14 +27,11 @@ def test_every_level_of_every_page_leads_to_a_page(world):
     assert [address for address in known if client.get(address).status_code != 200] == []
 
 
-def test_a_part_of_an_entry_stands_below_team_list_and_entry(world):
+def test_a_part_of_an_entry_stands_below_team_list_and_entry_and_one_that_is_not_there_below_the_list(world):
     addresses = pages(world)
     levels = trail(world.page(world.bob).get(addresses["pair-history"]))
     assert [address for address, _ in levels] == ["/team/", "/pairs/", addresses["pair"], ""]
     assert levels[-1][1] == "Over time"
-
-
-def test_the_page_that_says_that_there_is_no_such_entry_leads_to_its_list(world):
     answer = world.page(world.bob).get("/pairs/00000000-0000-0000-0000-000000000000/")
     assert answer.status_code == 404
     assert [address for address, _ in trail(answer)] == ["/team/", ""]

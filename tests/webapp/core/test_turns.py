@@ -157,9 +157,8 @@ async def ask(server: InTurns, address: str, **headers: str) -> HttpResponse | S
 
 def test_so_many_are_at_work_and_the_rest_waits(server):
     async def crowd() -> list[int]:
-        return [
-            answer.status_code for answer in await asyncio.gather(*(ask(server, "/hold/") for _ in range(AT_WORK * 3)))
-        ]
+        answers = await asyncio.gather(*(ask(server, "/hold/") for _ in range(AT_WORK * 3)))
+        return [answer.status_code for answer in answers]
 
     assert asyncio.run(crowd()) == [200] * AT_WORK * 3
     assert inside.most == AT_WORK
@@ -180,17 +179,11 @@ def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(settings, se
     assert heavies.most == {"a": LONG_EACH, "b": LONG_EACH}
 
 
-@pytest.mark.parametrize(
-    "address", ["datasets/", "datasets/preview/", "models/", "pairs/", "pairs/check/", "classifiers/"]
-)
-def test_requests_that_parse_files_are_long(address):
-    assert is_long(RequestFactory().post(f"/api/v1/{address}"))
-    assert not is_long(RequestFactory().get(f"/api/v1/{address}"))
-
-
-@pytest.mark.parametrize("page", ["datasets", "models", "pairs", "classifiers"])
-def test_pages_that_parse_files_are_long(page):
-    assert is_long(RequestFactory().post(f"/{page}/new/")) and not is_long(RequestFactory().get(f"/{page}/new/"))
+@pytest.mark.parametrize("thing", ["datasets", "models", "pairs", "classifiers"])
+def test_requests_and_pages_that_parse_files_are_long(thing):
+    previews = {"datasets": ["preview/"], "pairs": ["check/"]}.get(thing, [])
+    for address in (f"/{thing}/new/", *(f"/api/v1/{thing}/{more}" for more in ("", *previews))):
+        assert is_long(RequestFactory().post(address)) and not is_long(RequestFactory().get(address))
 
 
 def test_a_long_answer_is_made_as_it_is_taken(server):

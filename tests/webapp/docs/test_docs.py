@@ -18,8 +18,6 @@ from worker.terminal.arguments import read_arguments
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(library.FOLDER.rglob("*.md"))
-FOR_USERS = ("Use", "Script", "Operate")
-GENERATED = ("cli", "rest")
 
 
 def named(path: Path) -> str:
@@ -90,7 +88,7 @@ def test_every_comparison_in_the_documentation_can_be_asked_for(
     for name in ("target", "draft"):
         (tmp_path / "path/to" / name).symlink_to(ROOT / "starter/pair" / name)
     (tmp_path / "prompts.jsonl").write_text('{"text": "one"}\n')
-    for name, form in (("chats.jsonl", "chat.jsonl"), ("letters.jsonl", "chat.jsonl"), ("log.jsonl", "log.jsonl")):
+    for name, form in (("chats.jsonl", "chat.jsonl"), ("cities.jsonl", "chat.jsonl"), ("log.jsonl", "log.jsonl")):
         (tmp_path / name).symlink_to(ROOT / "tests/decoding/prompt_files" / form)
     monkeypatch.chdir(tmp_path)
     assert read_arguments(words[1:]).choices
@@ -108,7 +106,7 @@ def test_the_page_of_rest_is_what_its_schema_says() -> None:
 
 
 @pytest.mark.django_db
-def test_everybody_can_read_every_page(client: Client) -> None:
+def test_everybody_can_read_every_page_and_nothing_outside_the_documentation(client: Client):
     for name in sorted(library.names() - {library.FIRST}):
         answer = client.get(f"/docs/{name}/")
         assert answer.status_code == 200 and b"<h1" in answer.content, name
@@ -116,33 +114,23 @@ def test_everybody_can_read_every_page(client: Client) -> None:
     assert client.get("/docs/nothing/").status_code == 404
     assert client.get("/docs/../README.md/").status_code == 404
     assert client.get("/docs/README/").status_code == 302
-
-
-@pytest.mark.django_db
-def test_a_schema_that_a_page_links_to_can_be_read_and_nothing_outside_the_documentation(client: Client) -> None:
     assert b"$schema" in b"".join(client.get("/docs/compare.schema.json/").streaming_content)
     assert library.file("../pyproject.toml") is None
     assert library.file("../starter/defaults.json") is None
 
 
-def test_a_heading_gets_the_address_that_github_gives_it() -> None:
+def test_headings_get_githubs_addresses_and_text_is_never_markup_of_its_own():
     page = render("# One thing\n\n## What it is\n\nwords\n\n## What it is\n", lambda link: link)
     assert [heading.anchor for heading in page.headings] == ["one-thing", "what-it-is", "what-it-is-1"]
     assert page.title == "One thing"
     assert dict(page.sections)["what-it-is"] == "words"
-
-
-def test_what_a_page_says_is_text_and_never_markup_of_its_own() -> None:
     assert "<script>" not in render("<script>alert(1)</script> ```\n<b>\n```", lambda link: link).html
 
 
-def test_a_picture_of_rounds_shows_what_happened_to_each_token() -> None:
+def test_a_picture_of_rounds_shows_what_happened_to_each_token_and_branch():
     html = render("```rounds\naart t # two accepted\n```\n", lambda link: link).html
     assert html.count('class="accepted"') == 2 and html.count('class="target"') == 2
     assert html.count("<b>") == 2 and "two accepted" in html
-
-
-def test_branches_of_a_round_stand_below_one_another_where_they_leave_it() -> None:
     html = render("```rounds\naat/.r ct/pp\n```\n", lambda link: link).html
     first, second = re.findall("<b>(.*?)</b>", html)
     assert [re.findall('class="(.*?)"', branch) for branch in re.findall("<span>(.*?)</span>", first)] == [
@@ -163,6 +151,9 @@ def test_the_glossary_explains_a_term_in_a_sentence() -> None:
     assert library.terms()["audit"].sentence.startswith("The check of a text against")
     for term in library.terms().values():
         assert f'id="{term.anchor}"' in library.read("glossary", str).html, term.name
+
+
+FOR_USERS, GENERATED = ("Use", "Script", "Operate"), ("cli", "rest")
 
 
 def test_users_read_at_most_15750_words() -> None:

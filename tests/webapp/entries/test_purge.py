@@ -46,15 +46,11 @@ def test_a_target_alone_goes_with_its_only_model(world):
     assert not LanguageModel.objects.exists()
 
 
-def test_within_the_month_everything_stays(world):
+def test_within_the_month_and_while_something_points_at_it_everything_stays(world):
     comparison = ended(world)
     binned(comparison, comparison.pair, days=29)
     assert purge() == 0
     assert TraceChunk.objects.exists()
-
-
-def test_what_something_points_at_stays_until_that_goes(world):
-    comparison = ended(world)
     binned(comparison.pair, comparison.dataset)
     assert purge() == 0
     assert Pair.objects.exists() and not AuditEntry.objects.filter(verb="purged").exists()

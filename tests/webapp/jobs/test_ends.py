@@ -7,6 +7,7 @@ import pytest
 
 from tests.kit import make
 from webapp.comparisons.kinds import COMPARISON
+from webapp.core.problems import Conflict
 from webapp.jobs import ends, line, services
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, JobEvent, JobState, Queue
@@ -103,7 +104,9 @@ def test_trying_again_by_hand_begins_at_once_and_with_a_clean_record(job, world)
         end(counts=True)
     services.retry(job=Job.objects.get(), by=world.actor(world.alice))
     job.refresh_from_db()
-    assert (job.counted_ends, job.setbacks, job.not_before) == (0, 0, None)
+    assert (job.state, job.attempt, job.counted_ends, job.setbacks, job.not_before) == ("queued", 0, 0, 0, None)
+    with pytest.raises(Conflict, match="only a failed or cancelled"):
+        services.retry(job=job, by=world.actor(world.bob))
 
 
 def test_a_worker_that_goes_home_changes_no_count(job):

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+from django.urls import reverse
+
+from tests.kit import make
 from webapp.accounts.models import AuditEntry, User
 from webapp.comparisons.kinds import COMPARISON
-from webapp.jobs import services
+from webapp.jobs import line, services
+from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Queue
+from webapp.studies import services as studies
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PLAN
 
 
 def enqueue(world):
     return services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
-
-
-def test_a_job_shows_its_place_and_why_it_waits(world):
-    job = enqueue(world)
-    shown = world.api(world.victor).get(f"/api/v1/jobs/{job.pk}/").json()
-    assert (shown["state"], shown["place"]["position"]) == ("queued", 1)
-    assert "No worker listens" in shown["place"]["reason"]
 
 
 def test_cancel_answers_202_with_the_job_and_409_once_it_is_over(world):
@@ -31,22 +31,12 @@ def test_cancel_answers_202_with_the_job_and_409_once_it_is_over(world):
     assert (again.status_code, again.json()["code"], again.json()["state"]) == (409, "job-is-final", "cancelled")
 
 
-def test_events_are_read_from_a_cursor(world):
-    job = enqueue(world)
-    services.succeed(job=services.claim(worker="w1", queues=["cpu"]))
-    client = world.api(world.victor)
-    whole = client.get(f"/api/v1/jobs/{job.pk}/events/").json()
-    assert [event["seq"] for event in whole["events"]] == [1, 2, 3]
-    assert whole["is_finished"] and whole["last_seq"] == 3
-    rest = client.get(f"/api/v1/jobs/{job.pk}/events/", {"after": 2, "wait": 0}).json()
-    assert [event["seq"] for event in rest["events"]] == [3]
-
-
 def test_events_can_be_read_a_few_at_a_time(world):
     client, job = world.api(world.bob), enqueue(world)
     services.cancel(job=job, by=world.actor(world.bob))
     address = f"/api/v1/jobs/{job.pk}/events/"
     whole = client.get(address).json()["events"]
+    assert [event["seq"] for event in client.get(address, {"after": 1, "wait": 0}).json()["events"]] == [2]
     read, after, is_finished = [], 0, False
     while not is_finished:
         part = client.get(address, {"after": after, "limit": 1}).json()
@@ -54,12 +44,8 @@ def test_events_can_be_read_a_few_at_a_time(world):
         read, after, is_finished = read + part["events"], part["last_seq"], part["is_finished"]
     assert read == whole and len(whole) > 1
     assert client.get(address, {"limit": 501}).json()["field"] == "limit"
-
-
-def test_a_cursor_that_is_no_number_is_named_with_its_bounds(world):
-    answer = world.api(world.bob).get(f"/api/v1/jobs/{enqueue(world).pk}/events/", {"wait": "99"})
-    assert (answer.status_code, answer.json()["field"]) == (400, "wait")
-    assert "from 0 to 25" in answer.json()["detail"]
+    answer = client.get(address, {"wait": "99"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "wait") and "from 0 to 25" in answer.json()["detail"]
 
 
 def test_lists_filter_order_and_choose_fields(world):
@@ -84,9 +70,8 @@ def test_misspelt_questions_are_refused_by_name(world):
 def test_a_worker_says_to_each_team_what_it_has_of_theirs_and_to_the_operator_all(world):
     kept = {"alices": [world.team], "charlies": [world.other_team], "both": [world.team, world.other_team], "old": []}
     cached = [{"name": name, "bytes": 5, "teams": [str(team.pk) for team in teams]} for name, teams in kept.items()]
-    services.announce(
-        name="w1", queues=["cpu"], devices=["cpu"], versions={}, cached=[*cached, {"name": "o", "bytes": 1}]
-    )
+    cached.append({"name": "o", "bytes": 1})
+    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={}, cached=cached)
     world.bob.is_operator = True
     world.bob.save()
 
@@ -126,3 +111,31 @@ def test_a_job_says_how_long_an_attempt_may_take(world, settings):
     assert world.api(world.victor).get(f"/api/v1/jobs/{job.pk}/").json()["limit_s"] == 7200
     page = world.page(world.victor).get(f"/jobs/{job.pk}/").content.decode()
     assert "<dt>time limit</dt>" in page and "2.0 h" in page
+
+
+WEIGH = Kind("weigh-prompts", "Weigh prompts", parts="grams", is_light=True)
+
+
+def test_a_job_leads_to_the_page_of_what_it_makes(world):
+    by = world.actor(world.alice)
+    pair, dataset = make.pair(by), make.dataset(by)
+    training = classifying.train_classifier(name="one", pair=pair, dataset=dataset, by=by)
+    study = studies.launch(kind=PLAN, pair=pair, dataset=dataset, by=by)
+    for made in (make.comparison(by), study, training):
+        page = world.page(world.alice).get(f"/jobs/{made.job.pk}/").content.decode()
+        address = reverse(made.job.page, args=[made.pk])
+        assert f'href="{address}">Its {made.job.page}</a>' in page
+
+
+def test_a_kind_that_nobody_has_listed_is_shown_filtered_and_waited_for_like_the_others(world):
+    services.enqueue(kind=COMPARISON, title="other", by=world.actor(world.bob))
+    job = services.enqueue(kind=WEIGH, title="one", by=world.actor(world.bob), total=9)
+    assert (job.queue, line.place(job).position) == (Queue.LIGHT, 1)
+    client, pages = world.api(world.bob), world.page(world.bob)
+    [row] = client.get("/api/v1/jobs/?kind=weigh-prompts").json()["results"]
+    assert (row["kind"], row["kind_label"], row["total_count"], row["parts"]) == (WEIGH.slug, WEIGH.label, 9, "grams")
+    assert client.get("/api/v1/jobs/?kind=nothing").json()["results"] == []
+    assert client.get(f"/api/v1/jobs/?kind={'x' * 41}").status_code == 400
+    page = pages.get("/jobs/?kind=weigh-prompts").content.decode()
+    assert "weigh prompts" in page and ">other<" not in page
+    assert "0 of 9 grams" in pages.get(f"/jobs/{job.pk}/").content.decode()

@@ -148,8 +148,7 @@ def test_an_operator_may_let_both_measure_at_once(world, workers, settings):
         ("cpu", {"strategy": "ssd"}, 1),
     ],
 )
-def test_ssd_beside_a_gpu_is_such_a_job(world, queue, strategy, count):
-    by = world.actor(world.bob)
+def test_ssd_beside_a_gpu_is_such_a_job(world, by, queue, strategy, count):
     body = make.body(make.pair(by), make.dataset(by), strategies=[strategy], queue=queue)
     assert world.script("submit").post("/api/v1/comparisons/", body).status_code == 202
     assert Job.objects.get(kind=COMPARISON.slug).device_count == count

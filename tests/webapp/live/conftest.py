@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import inspect
 import json
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
@@ -65,7 +67,6 @@ def layer(valkey: str, settings: Any) -> None:
 @pytest.fixture
 def comparison(world) -> Comparison:
     comparison = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
     return comparison
 
 
@@ -86,14 +87,23 @@ def sample(comparison, job) -> Sample:
 class Watcher:
     """A page's socket. It stores every frame that it receives."""
 
-    def __init__(self, path: str, query: str, headers: list[tuple[bytes, bytes]]) -> None:
-        self.scope = {"type": "websocket", "path": path, "query_string": query.encode(), "headers": headers}
+    def __init__(self, path: str, query: str, headers: list[tuple[bytes, bytes]], user: User | None) -> None:
+        self.user = user
+        self.scope: dict[str, Any] = {
+            "type": "websocket",
+            "path": path,
+            "query_string": query.encode(),
+            "headers": headers,
+        }
         self.frames: list[dict[str, Any]] = []
         self.messages = 0
 
     async def knock(self) -> Watcher:
         from webapp.config.asgi import application
 
+        if self.user is not None:
+            session = await sync_to_async(session_of)(self.user)
+            self.scope["headers"].append((b"cookie", f"dh_session={session}".encode()))
         self.line = ApplicationCommunicator(application, self.scope)
         await self.line.send_input({"type": "websocket.connect"})
         assert (await self.line.receive_output(PATIENCE))["type"] == "websocket.accept"
@@ -138,9 +148,23 @@ class Watcher:
 
 def watcher(comparison: Any, user: User | None, origin: str = "http://localhost:8000", query: str = "") -> Watcher:
     headers = [(b"host", b"localhost:8000"), (b"origin", origin.encode())]
-    if user is not None:
-        headers.append((b"cookie", f"dh_session={session_of(user)}".encode()))
-    return Watcher(f"/ws/comparisons/{comparison.pk}/", query, headers)
+    return Watcher(f"/ws/comparisons/{comparison.pk}/", query, headers, user)
+
+
+@pytest.fixture
+def bob(world, comparison) -> Watcher:
+    """Bob's page of the comparison."""
+    return watcher(comparison, world.bob)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Run a test that is a coroutine."""
+    if not inspect.iscoroutinefunction(pyfuncitem.obj):
+        return None
+    names = inspect.signature(pyfuncitem.obj).parameters
+    run(pyfuncitem.obj(**{name: pyfuncitem.funcargs[name] for name in names}))
+    return True
 
 
 def session_of(user: User) -> str:

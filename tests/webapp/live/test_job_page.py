@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from asgiref.sync import sync_to_async
 
-from tests.webapp.live.conftest import Watcher, run, watcher
+from tests.webapp.live.conftest import Watcher, watcher
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
 from webapp.live.job_watch import JobWatch
@@ -32,42 +32,33 @@ def lines(told) -> list[int]:
     return [line["seq"] for frame in told if frame["t"] == "events" for line in frame["events"]]
 
 
-def test_numbers_arrive_as_they_are_written_and_a_late_joiner_has_them_all(world, job):
-    async def story():
-        first = await sync_to_async(socket_of)(job, world.bob)
-        await first.open()
-        await first.until(lambda w: lines(w.frames) == [1, 2])
-        assert first.heard("job")[0]["state"] == "running"
-        await sync_to_async(epoch)(job, 1)
-        await first.until(lambda w: lines(w.frames) == [1, 2, 3])
-        late = await sync_to_async(socket_of)(job, world.victor)
-        await late.open(after={str(job.pk): 1})
-        await sync_to_async(epoch)(job, 2)
-        await sync_to_async(jobs.succeed)(job=job)
-        for told in (first, late):
-            code, sentence = await told.closed()
-            assert (code, sentence) == (1000, "The job is over and all of it was told.")
-            assert told.heard("job")[-1]["state"] == "succeeded"
-        assert lines(first.frames) == [1, 2, 3, 4, 5]
-        assert lines(late.frames) == [2, 3, 4, 5]
-        numbers = [line["numbers"] for f in late.heard("events") for line in f["events"] if line["numbers"]]
-        assert [line["train_loss"] for line in numbers] == [1.0, 0.5]
-
-    run(story())
+async def test_numbers_arrive_as_they_are_written_and_a_late_joiner_has_them_all(world, job):
+    first = await sync_to_async(socket_of)(job, world.bob)
+    await first.open()
+    await first.until(lambda w: lines(w.frames) == [1, 2])
+    assert first.heard("job")[0]["state"] == "running"
+    await sync_to_async(epoch)(job, 1)
+    await first.until(lambda w: lines(w.frames) == [1, 2, 3])
+    late = await sync_to_async(socket_of)(job, world.victor)
+    await late.open(after={str(job.pk): 1})
+    await sync_to_async(epoch)(job, 2)
+    await sync_to_async(jobs.succeed)(job=job)
+    for told in (first, late):
+        code, sentence = await told.closed()
+        assert (code, sentence) == (1000, "The job is over and all of it was told.")
+        assert told.heard("job")[-1]["state"] == "succeeded"
+    assert lines(first.frames) == [1, 2, 3, 4, 5]
+    assert lines(late.frames) == [2, 3, 4, 5]
+    numbers = [line["numbers"] for f in late.heard("events") for line in f["events"] if line["numbers"]]
+    assert [line["train_loss"] for line in numbers] == [1.0, 0.5]
 
 
-def test_strangers_and_unknown_jobs_are_refused_in_words(world, job):
-    async def story():
-        for user, code in ((world.charlie, 4004), (None, 4001)):
-            stranger = await (await sync_to_async(socket_of)(job, user)).knock()
-            told = await stranger.closed()
-            assert told[0] == code and stranger.frames == []
-        assert (
-            "There is no job"
-            in (await (await (await sync_to_async(socket_of)(job, world.charlie)).knock()).closed())[1]
-        )
-
-    run(story())
+async def test_strangers_and_unknown_jobs_are_refused_in_words(world, job):
+    for user, code in ((world.charlie, 4004), (None, 4001)):
+        stranger = await (await sync_to_async(socket_of)(job, user)).knock()
+        told = await stranger.closed()
+        assert told[0] == code and stranger.frames == []
+    assert "There is no job" in (await (await (await sync_to_async(socket_of)(job, world.charlie)).knock()).closed())[1]
 
 
 def test_progress_is_told_by_long_poll_and_nothing_twice(world, job):

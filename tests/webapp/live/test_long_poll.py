@@ -24,12 +24,14 @@ def kinds(answer):
     return [frame["t"] for frame in answer["frames"]]
 
 
-def test_a_waiting_comparison_says_where_it_stands(world, comparison):
+def test_a_waiting_comparison_says_where_it_stands_and_nothing_to_strangers(world, comparison):
     answer = ask(world.api(world.bob), comparison)
     assert kinds(answer) == ["comparison", "samples", "report"]
     status = answer["frames"][0]
     assert (status["state"], status["position"], status["done"], status["total"]) == ("queued", 1, 0, 6)
     assert "No worker listens" in status["sentence"]
+    assert world.api(world.charlie).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 404
+    assert world.api(None).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 401
 
 
 def test_a_script_reads_all_of_it_by_asking_on(world, comparison):
@@ -60,7 +62,7 @@ def test_the_time_left_is_told_by_the_pace_of_samples_and_not_by_how_long_models
     assert 50 <= status["seconds_left"] < 500  # and not five hours
 
 
-def test_after_the_end_it_says_so_and_older_traces_can_still_be_read(world, comparison):
+def test_after_the_end_it_says_so_with_the_verdict_and_older_traces_can_still_be_read(world, comparison):
     make.decode_all(comparison)
     bob = world.api(world.bob)
     answer = ask(bob, comparison)
@@ -71,10 +73,6 @@ def test_after_the_end_it_says_so_and_older_traces_can_still_be_read(world, comp
     older = ask(bob, comparison, f"after={sample.pk}:0&since={answer['frames'][1]['since'].replace('+', '%2B')}")
     assert [f["events"][-1]["event"] for f in older["frames"] if f["t"] == "events"] == ["finished"]
     assert "complete" in kinds(older)
-
-
-def test_the_report_comes_with_the_verdict_and_why_it_is_not_faster(world, comparison):
-    make.decode_all(comparison)
     report = ask(world.api(world.bob), comparison)["frames"][2]
     assert report["verdict"].startswith("static:4 ran at ")
     assert report["strategies"][0]["why"]["refusal"] == "It drafted nothing, so no time was lost to drafting."
@@ -91,11 +89,6 @@ def test_the_report_comes_with_the_verdict_and_why_it_is_not_faster(world, compa
 def test_what_cannot_be_read_is_refused_by_name(world, comparison, query, field):
     answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, field)
-
-
-def test_a_stranger_finds_nothing(world, comparison):
-    assert world.api(world.charlie).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 404
-    assert world.api(None).get(f"/api/v1/comparisons/{comparison.pk}/events/").status_code == 401
 
 
 def test_noisy_samples_are_counted_and_said(world, comparison):

@@ -47,7 +47,7 @@ def test_every_module_of_the_page_is_named_in_its_head(world, comparison):
     assert charts and reached | charts == named
 
 
-def test_a_finished_page_brings_the_traces_of_the_heat_it_shows(world, comparison):
+def test_a_finished_page_brings_the_traces_it_shows_and_every_row_compressed(world, comparison):
     make.decode_all(comparison)
     text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
     last = Sample.objects.filter(run__comparison=comparison).order_by("created").last()
@@ -55,16 +55,15 @@ def test_a_finished_page_brings_the_traces_of_the_heat_it_shows(world, compariso
     whole = {one["sample"]: [unpacked(part) for part in one["parts"]] for one in data(text, "traces")}
     told = {str(pk): [(events, words)] for pk, events, words in trace.read_all(heat.values_list("pk", flat=True))}
     assert whole == told and len(whole) == heat.count()
-
-
-def test_a_page_brings_the_row_of_every_sample_as_watchers_are_told_it(world, comparison):
-    make.decode_all(comparison)
     client = world.page(world.bob)
     text, _ = opened(client, f"/comparisons/{comparison.pk}/")
     news = client.get(f"/api/v1/comparisons/{comparison.pk}/events/").json()["frames"]
     rows, _ = unpacked(data(text, "rows"))
     assert rows == next(frame["rows"] for frame in news if frame["t"] == "samples")
     assert len(rows) == Sample.objects.count() and {"drafts_by_position", "audit", "span"} <= rows[0].keys()
+    answer = client.get(f"/comparisons/{comparison.pk}/", HTTP_ACCEPT_ENCODING="gzip")
+    assert answer["Content-Encoding"] == "gzip"
+    assert len(answer.content) < len(client.get(f"/comparisons/{comparison.pk}/").content) / 2
 
 
 def test_a_page_that_is_live_asks_for_traces_where_they_still_grow(world, comparison):
@@ -121,14 +120,9 @@ def test_a_link_that_hides_texts_hides_them_in_what_the_page_brings_too(world, c
     told = [event for events, _ in parts for event in events]
     assert told and all(set(event.get("tokens", [0])) <= {0} and event.get("token", 0) == 0 for event in told)
     assert all(words == {} for _, words in parts)
-
-
-def test_it_travels_compressed(world, comparison):
-    make.decode_all(comparison)
-    client = world.page(world.bob)
-    answer = client.get(f"/comparisons/{comparison.pk}/", HTTP_ACCEPT_ENCODING="gzip")
-    assert answer["Content-Encoding"] == "gzip"
-    assert len(answer.content) < len(client.get(f"/comparisons/{comparison.pk}/").content) / 2
+    frame = {"t": "events", "words": {}, "events": [{"event": "prompted", "seq": 2, "prompt": [5, 7], "end_ns": 1}]}
+    [shown] = without_texts(frame)["events"]
+    assert shown["prompt"] == []
 
 
 def test_runs_of_one_strategy_share_its_colour_and_are_told_apart_by_their_dashes(world):
@@ -136,9 +130,3 @@ def test_runs_of_one_strategy_share_its_colour_and_are_told_apart_by_their_dashe
     made = make.comparison(world.actor(world.bob), strategies=[*lookaheads, {"strategy": "oracle", "params": {}}])
     _, page = opened(world.page(world.bob), f"/comparisons/{made.pk}/")
     assert [run["dash"] for run in page["runs"]] == ["", "", "dash-2nd", "dash-3rd", "dash-unranked"]
-
-
-def test_a_link_that_hides_texts_hides_the_tokens_of_prompts():
-    frame = {"t": "events", "words": {}, "events": [{"event": "prompted", "seq": 2, "prompt": [5, 7], "end_ns": 1}]}
-    [shown] = without_texts(frame)["events"]
-    assert shown["prompt"] == []

@@ -35,51 +35,35 @@ pytestmark = pytest.mark.django_db(transaction=True)
         ("bob", "http://[", watch_socket.FOREIGN),
     ],
 )
-def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sample, who, origin, ending):
+async def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison, sample, who, origin, ending):
     stranger = watcher(comparison, getattr(world, who) if who else None, origin)
-
-    async def story() -> None:
-        await stranger.open()
-        assert await stranger.closed() == ending
-
-    run(story())
+    await stranger.open()
+    assert await stranger.closed() == ending
     assert stranger.frames == []
 
 
-def test_a_page_without_tls_opens_no_socket_with_it(world, comparison, sample):
+async def test_a_page_without_tls_opens_no_socket_with_it(world, comparison, sample):
     stranger = watcher(comparison, world.bob)
     stranger.scope["scheme"] = "wss"
-
-    async def story() -> None:
-        await stranger.open()
-        assert await stranger.closed() == watch_socket.FOREIGN
-
-    run(story())
+    await stranger.open()
+    assert await stranger.closed() == watch_socket.FOREIGN
 
 
-def test_an_address_that_asks_too_often_for_links_is_told_to_come_back(world, comparison):
+async def test_an_address_that_asks_too_often_for_links_is_told_to_come_back(world, comparison):
     for _ in range(sharing.BY_ADDRESS.count):
         sharing.BY_ADDRESS.spend("")
     stranger = watcher(comparison, None)
     stranger.scope["path"] = "/ws/shared/guess/"
-
-    async def story() -> None:
-        await stranger.open()
-        code, sentence = await stranger.closed()
-        assert code == watch_socket.BROKEN[0] and "tries" in sentence
-
-    run(story())
+    await stranger.open()
+    code, sentence = await stranger.closed()
+    assert code == watch_socket.BROKEN[0] and "tries" in sentence
 
 
-def test_a_viewer_may_watch(world, comparison, sample):
+async def test_a_viewer_may_watch(world, comparison, sample):
     victor = watcher(comparison, world.victor)
-
-    async def story() -> None:
-        await victor.open()
-        await victor.until(lambda victor: victor.heard("comparison"))
-        await victor.leave()
-
-    run(story())
+    await victor.open()
+    await victor.until(lambda victor: victor.heard("comparison"))
+    await victor.leave()
 
 
 def test_a_ticket_opens_one_socket_once(world, comparison):
@@ -125,27 +109,17 @@ def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
         (" " * 70_000, "at most"),
     ],
 )
-def test_what_cannot_be_read_ends_the_line_with_a_sentence(world, comparison, message, why):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.knock()
-        await bob.say(message)
-        code, sentence = await bob.closed()
-        assert code == 4008 and why in sentence
-
-    run(story())
+async def test_what_cannot_be_read_ends_the_line_with_a_sentence(message, why, bob):
+    await bob.knock()
+    await bob.say(message)
+    code, sentence = await bob.closed()
+    assert code == 4008 and why in sentence
 
 
-def test_an_unknown_sample_and_a_cursor_beyond_the_end_are_harmless(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open(after={NOBODY: 5, str(sample.pk): 999})
-        await bob.until(lambda bob: bob.heard("report"))
-        await bob.leave()
-
-    run(story())
+async def test_an_unknown_sample_and_a_cursor_beyond_the_end_are_harmless(sample, bob):
+    await bob.open(after={NOBODY: 5, str(sample.pk): 999})
+    await bob.until(lambda bob: bob.heard("report"))
+    await bob.leave()
     assert bob.seqs(sample) == []
 
 

@@ -124,32 +124,23 @@ def test_a_link_that_ends_closes_the_sockets_it_opened_whatever_the_query_says(
     assert ended(by_link(comparison, link, query=query), sample, end) == (4004, LINK_ENDED)
 
 
-def test_a_link_shows_on_whoever_else_its_reader_no_longer_is(world, comparison, sample, link):
+async def test_a_link_shows_on_whoever_else_its_reader_no_longer_is(world, comparison, sample, link):
     reader = by_link(comparison, link, world.bob)
-
-    async def story() -> None:
-        await reader.open(after={str(sample.pk): 0})
-        await reader.until(lambda reader: reader.seqs(sample) == [1, 2])
-        await sync_to_async(Session.objects.all().delete)()
-        await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
-        await reader.until(lambda reader: reader.seqs(sample) == [1, 2, 3])
-        await reader.leave()
-
-    run(story())
+    await reader.open(after={str(sample.pk): 0})
+    await reader.until(lambda reader: reader.seqs(sample) == [1, 2])
+    await sync_to_async(Session.objects.all().delete)()
+    await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
+    await reader.until(lambda reader: reader.seqs(sample) == [1, 2, 3])
+    await reader.leave()
 
 
-def test_a_lower_role_that_may_still_read_watches_on(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open(after={str(sample.pk): 0})
-        await bob.until(lambda bob: bob.seqs(sample) == [1, 2])
-        await sync_to_async(Membership.objects.filter(user=world.bob).update)(role=Role.VIEWER)
-        await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
-        await bob.until(lambda bob: bob.seqs(sample) == [1, 2, 3])
-        await bob.leave()
-
-    run(story())
+async def test_a_lower_role_that_may_still_read_watches_on(world, sample, bob):
+    await bob.open(after={str(sample.pk): 0})
+    await bob.until(lambda bob: bob.seqs(sample) == [1, 2])
+    await sync_to_async(Membership.objects.filter(user=world.bob).update)(role=Role.VIEWER)
+    await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
+    await bob.until(lambda bob: bob.seqs(sample) == [1, 2, 3])
+    await bob.leave()
 
 
 @pytest.mark.parametrize(("end", "code", "sentence"), OF_A_SESSION.values(), ids=OF_A_SESSION)

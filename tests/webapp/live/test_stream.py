@@ -45,163 +45,114 @@ async def finish(job: Job, sample: Sample, last_seq: int) -> None:
 
 
 @pytest.mark.smoke
-def test_who_joins_late_is_told_everything_and_then_what_comes(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await write(sample, 1, 3)
-        await write(sample, 4, 5)
-        await bob.open()
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 5)
-        await write(sample, 6, 7)
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 7)
-        await bob.leave()
-
-    run(story())
+async def test_who_joins_late_is_told_everything_and_then_what_comes(sample, bob):
+    await write(sample, 1, 3)
+    await write(sample, 4, 5)
+    await bob.open()
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 5)
+    await write(sample, 6, 7)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 7)
+    await bob.leave()
     assert bob.seqs(sample) == [1, 2, 3, 4, 5, 6, 7]
     assert bob.heard("events")[0]["words"] == {"1": "a", "4": "a"}
 
 
-def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await write(sample, 1, 4)
-        await write(sample, 5, 6)
-        await bob.open(after={str(sample.pk): 2})
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 4)
-        await bob.leave()
-
-    run(story())
+async def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(sample, bob):
+    await write(sample, 1, 4)
+    await write(sample, 5, 6)
+    await bob.open(after={str(sample.pk): 2})
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 4)
+    await bob.leave()
     assert bob.seqs(sample) == [3, 4, 5, 6]
 
 
-def test_a_lost_nudge_costs_a_moment_and_nothing_else(world, comparison, sample, monkeypatch):
+async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
     monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open()
-        await bob.until(lambda bob: bob.heard("samples"))
-        chunk = TraceChunk(sample=sample, first_seq=1, last_seq=2, events=events(1, 2))
-        await sync_to_async(chunk.save)()
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
-        await bob.leave()
-
-    run(story())
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    chunk = TraceChunk(sample=sample, first_seq=1, last_seq=2, events=events(1, 2))
+    await sync_to_async(chunk.save)()
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+    await bob.leave()
 
 
-def test_without_a_channel_layer_the_page_is_told_a_little_later(world, comparison, sample, monkeypatch, settings):
+async def test_without_a_channel_layer_the_page_is_told_a_little_later(sample, monkeypatch, settings, bob):
     monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
     backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
     gone = {"BACKEND": backend, "CONFIG": {"hosts": ["unix:///nowhere/valkey.sock"]}}
     settings.CHANNEL_LAYERS = {"default": gone}
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open()
-        await bob.until(lambda bob: bob.heard("samples"))
-        await write(sample, 1, 2)
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
-        await bob.leave()
-
-    run(story())
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    await write(sample, 1, 2)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+    await bob.leave()
 
 
-def test_a_hole_is_waited_for(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open()
-        await write(sample, 1, 2)
-        await write(sample, 5, 6)
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
-        await write(sample, 3, 4)
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 6)
-        await bob.leave()
-
-    run(story())
+async def test_a_hole_is_waited_for(sample, bob):
+    await bob.open()
+    await write(sample, 1, 2)
+    await write(sample, 5, 6)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+    await write(sample, 3, 4)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 6)
+    await bob.leave()
     assert bob.seqs(sample) == [1, 2, 3, 4, 5, 6]
 
 
-def test_a_hole_is_filled_for_who_waits_for_it_though_others_were_told_everything(world, comparison, job, sample):
+async def test_a_hole_is_filled_for_who_waits_for_it_though_others_were_told_everything(world, comparison, job, sample):
     bob, victor = watcher(comparison, world.bob), watcher(comparison, world.victor)
-
-    async def story() -> None:
-        await write(sample, 1, 2)
-        await finish(job, sample, last_seq=4)
-        await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
-        await bob.open(after={str(sample.pk): 0})
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
-        await victor.open(since=timezone.now().isoformat())
-        assert await victor.closed() == ALL_TOLD
-        await write(sample, 3, 4)
-        assert await bob.closed() == ALL_TOLD
-
-    run(story())
+    await write(sample, 1, 2)
+    await finish(job, sample, last_seq=4)
+    await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
+    await bob.open(after={str(sample.pk): 0})
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+    await victor.open(since=timezone.now().isoformat())
+    assert await victor.closed() == ALL_TOLD
+    await write(sample, 3, 4)
+    assert await bob.closed() == ALL_TOLD
     assert bob.seqs(sample) == [1, 2, 3, 4]
 
 
-def test_double_nudges_and_a_write_that_is_repeated_tell_nothing_twice(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open()
-        for _ in range(3):
-            await write(sample, 1, 2)
-            await sync_to_async(trace.nudge)(comparison.pk)
-        await write(sample, 3, 3)
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
-        await bob.leave()
-
-    run(story())
+async def test_double_nudges_and_a_write_that_is_repeated_tell_nothing_twice(comparison, sample, bob):
+    await bob.open()
+    for _ in range(3):
+        await write(sample, 1, 2)
+        await sync_to_async(trace.nudge)(comparison.pk)
+    await write(sample, 3, 3)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
+    await bob.leave()
     assert bob.seqs(sample) == [1, 2, 3]
 
 
-def test_no_sample_ends_before_its_last_event_was_told(world, comparison, job, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open()
-        await bob.until(lambda bob: bob.heard("samples"))
-        await write(sample, 1, 3)
-        await finish(job, sample, last_seq=3)
-        await bob.until(lambda bob: bob.heard("complete"))
-        await bob.leave()
-
-    run(story())
+async def test_no_sample_ends_before_its_last_event_was_told(job, sample, bob):
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    await write(sample, 1, 3)
+    await finish(job, sample, last_seq=3)
+    await bob.until(lambda bob: bob.heard("complete"))
+    await bob.leave()
     kinds = [frame["t"] for frame in bob.frames if frame["t"] in ("events", "complete")]
     assert bob.seqs(sample) == [1, 2, 3] and kinds[-1] == "complete" and kinds.count("complete") == 1
 
 
-def test_the_line_is_closed_after_the_last_event_of_all(world, comparison, job, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open()
-        await bob.until(lambda bob: bob.heard("samples"))
-        await write(sample, 1, 3)
-        await finish(job, sample, last_seq=3)
-        await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
-        assert await bob.closed() == ALL_TOLD
-
-    run(story())
+async def test_the_line_is_closed_after_the_last_event_of_all(comparison, job, sample, bob):
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    await write(sample, 1, 3)
+    await finish(job, sample, last_seq=3)
+    await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
+    assert await bob.closed() == ALL_TOLD
     assert bob.seqs(sample) == [1, 2, 3]
     assert bob.frames[-1] == {"t": "finished"}
     assert bob.heard("comparison")[-1]["sentence"] == "The rest was not wanted."
 
 
-def test_a_sample_that_began_and_ended_unseen_is_told_too(world, comparison, job, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> None:
-        await bob.open(since=comparison.created.isoformat())
-        await write(sample, 1, 3)
-        await finish(job, sample, last_seq=3)
-        await bob.until(lambda bob: bob.heard("complete"))
-        await bob.leave()
-
-    run(story())
+async def test_a_sample_that_began_and_ended_unseen_is_told_too(comparison, job, sample, bob):
+    await bob.open(since=comparison.created.isoformat())
+    await write(sample, 1, 3)
+    await finish(job, sample, last_seq=3)
+    await bob.until(lambda bob: bob.heard("complete"))
+    await bob.leave()
     assert bob.seqs(sample) == [1, 2, 3]
 
 
@@ -244,21 +195,16 @@ def test_an_end_that_the_shared_watch_takes_for_older_than_itself_is_told(world,
     assert "complete" in [frame["t"] for frame in asyncio.run(story())]
 
 
-def test_a_sample_begun_anew_is_told_from_its_start(world, comparison, job, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> Sample:
-        await write(sample, 1, 3)
-        await bob.open()
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
-        again = await sync_to_async(services.begin_sample)(
-            job=job, run=sample.run, prompt=sample.prompt, repeat=sample.repeat, device="cpu"
-        )
-        await write(again, 1, 2)
-        await bob.until(lambda bob: len(bob.seqs(again)) == 2)
-        await bob.leave()
-
-    run(story())
+async def test_a_sample_begun_anew_is_told_from_its_start(job, sample, bob):
+    await write(sample, 1, 3)
+    await bob.open()
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
+    again = await sync_to_async(services.begin_sample)(
+        job=job, run=sample.run, prompt=sample.prompt, repeat=sample.repeat, device="cpu"
+    )
+    await write(again, 1, 2)
+    await bob.until(lambda bob: len(bob.seqs(again)) == 2)
+    await bob.leave()
 
 
 def test_another_comparison_wakes_nobody_here(world, comparison, sample):
@@ -274,18 +220,13 @@ def test_another_comparison_wakes_nobody_here(world, comparison, sample):
     run(story())
 
 
-def test_many_small_chunks_arrive_in_few_messages(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-
-    async def story() -> float:
-        await bob.open()
-        await bob.until(lambda bob: bob.heard("samples"))
-        began, bob.messages = asyncio.get_running_loop().time(), 0
-        for seq in range(1, 41):
-            await write(sample, seq, seq)
-        await bob.until(lambda bob: len(bob.seqs(sample)) == 40)
-        await bob.leave()
-        assert bob.messages <= 2 + 20 * (asyncio.get_running_loop().time() - began)
-
-    run(story())
+async def test_many_small_chunks_arrive_in_few_messages(sample, bob):
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    began, bob.messages = asyncio.get_running_loop().time(), 0
+    for seq in range(1, 41):
+        await write(sample, seq, seq)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 40)
+    await bob.leave()
+    assert bob.messages <= 2 + 20 * (asyncio.get_running_loop().time() - began)
     assert bob.seqs(sample) == list(range(1, 41))

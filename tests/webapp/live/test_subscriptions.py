@@ -12,6 +12,7 @@ from uuid import uuid4
 
 import pytest
 from asgiref.sync import sync_to_async
+from channels.layers import channel_layers
 
 from tests.webapp.live.conftest import run
 from webapp.core import subscriptions
@@ -55,23 +56,18 @@ def test_an_end_is_passed_on_once_and_only_after_the_last_event(watch):
     assert watch.sift([events(6, 7), end, end, events(1, 7)]) == [events(6, 7), end]
 
 
-def test_a_row_is_told_once_in_each_state(watch):
+def test_rows_status_and_report_are_told_when_they_change_and_the_end_is_for_each_to_find_out(watch):
     def frame(**state):
         return {"t": "samples", "since": "2026-01-01T00:00:00+00:00", "rows": [{"id": str(SAMPLE), **state}]}
 
     begun, done = frame(is_finished=False), frame(is_finished=True)
     audited = frame(is_finished=True, audit="tie")
     assert watch.sift([begun, begun, done, done, audited, audited]) == [begun, done, audited]
-
-
-def test_a_status_or_report_that_says_nothing_new_is_left_out(watch):
     status = {"t": "comparison", "state": "running", "done": 1, "seconds_left": 9}
     report = {"t": "report", "samples": 4}
     again = {**status, "seconds_left": 8}
     assert watch.sift([status, again, report, report]) == [status, report]
-
-
-def test_the_end_of_all_is_for_each_to_find_out(watch):
+    watch.must_read = False
     assert watch.sift([{"t": "finished"}]) == [] and watch.must_read
 
 
@@ -164,3 +160,18 @@ def test_a_reading_that_fails_ends_nothing(counted, caplog):
     run(story())
     assert reader.found[:2] == [1, 3]
     assert "cannot read counted (This reading fails.)" in caplog.text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_silent_channel_layer_is_told_of_once_and_its_return_too(settings, valkey, caplog):
+    caplog.set_level("INFO", "drafthouse.nudges")
+    there = settings.CHANNEL_LAYERS
+    nowhere = {"default": {**there["default"], "CONFIG": {"hosts": ["unix:///nowhere/at/all"]}}}
+    for layers, times in ((nowhere, 3), (there, 2), (nowhere, 2)):
+        settings.CHANNEL_LAYERS = layers
+        channel_layers.backends.clear()
+        for _ in range(times):
+            nudge("somebody")
+    told = [record.getMessage() for record in caplog.records if record.name == "drafthouse.nudges"]
+    assert ["does not answer" in line for line in told] == [True, False, True]
+    assert told[1].startswith("the channel layer answers again, after")

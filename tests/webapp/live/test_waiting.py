@@ -33,11 +33,10 @@ class Asking:
 
     def __init__(self, path: str, user: User | None = None, address: str = "192.0.2.1", token: str = "") -> None:
         headers = [(b"host", b"localhost:8000")]
-        if user is not None:
-            headers.append((b"cookie", f"dh_session={session_of(user)}".encode()))
         if token:
             headers.append((b"authorization", f"Bearer {token}".encode()))
         path, _, query = path.partition("?")
+        self.user = user
         self.scope = {
             "type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers,
             "client": (address, 1), "http_version": "1.1",
@@ -46,6 +45,9 @@ class Asking:
     async def send(self) -> Asking:
         from webapp.config.asgi import application
 
+        if self.user is not None:
+            session = await sync_to_async(session_of)(self.user)
+            self.scope["headers"].append((b"cookie", f"dh_session={session}".encode()))
         self.line = ApplicationCommunicator(application, self.scope)
         await self.line.send_input({"type": "http.request", "body": b""})
         return self
@@ -89,6 +91,7 @@ async def waiting(*askings: Asking) -> None:
     await until(lambda: held() == len(askings) == listeners())
 
 
+@pytest.fixture
 def roads(comparison: Comparison, sample: Sample) -> dict[str, str]:
     job = comparison.job_id
     since = "since=2030-01-01T00:00:00Z"
@@ -119,118 +122,91 @@ def new_in(body: dict[str, Any]) -> list[int]:
 
 
 @pytest.mark.parametrize("road", ROADS)
-def test_news_wake_who_waits(world, comparison, job, sample, road):
-    asking, last = Asking(roads(comparison, sample)[road], world.bob), last_line(job.pk)
-
-    async def story() -> None:
-        await waiting(asking)
-        await sync_to_async(write_more)(job, sample)
-        status, body = await asking.answer()
-        assert (status, new_in(body)) == (200, [3 if road in ("comparison", "trace") else last + 1])
-
-    run(story())
+async def test_news_wake_who_waits(world, comparison, job, sample, road, roads):
+    asking = Asking(roads[road], world.bob)
+    last = await sync_to_async(last_line)(job.pk)
+    await waiting(asking)
+    await sync_to_async(write_more)(job, sample)
+    status, body = await asking.answer()
+    assert (status, new_in(body)) == (200, [3 if road in ("comparison", "trace") else last + 1])
     assert held() == 0
 
 
-def test_without_a_channel_layer_they_come_a_little_later(world, comparison, job, sample, settings, monkeypatch):
+async def test_without_a_channel_layer_they_come_a_little_later(world, job, sample, settings, monkeypatch, roads):
     monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.1)
     settings.CHANNEL_LAYERS = {}
-    asking = Asking(roads(comparison, sample)["trace"], world.bob)
-
-    async def story() -> None:
-        await waiting(asking)
-        await sync_to_async(write_more)(job, sample)
-        assert new_in((await asking.answer())[1]) == [3]
-
-    run(story())
+    asking = Asking(roads["trace"], world.bob)
+    await waiting(asking)
+    await sync_to_async(write_more)(job, sample)
+    assert new_in((await asking.answer())[1]) == [3]
 
 
-def test_when_the_time_is_over_the_answer_says_that_nothing_is_new(world, comparison, sample):
-    asking = Asking(roads(comparison, sample)["trace"].replace("wait=25", "wait=1"), world.bob)
-
-    async def story() -> None:
-        await asking.send()
-        status, body = await asking.answer()
-        assert (status, body["events"], body["last_seq"]) == (200, [], 2)
-
-    run(story())
+async def test_when_the_time_is_over_the_answer_says_that_nothing_is_new(world, roads):
+    asking = Asking(roads["trace"].replace("wait=25", "wait=1"), world.bob)
+    await asking.send()
+    status, body = await asking.answer()
+    assert (status, body["events"], body["last_seq"]) == (200, [], 2)
     assert asking.headers["x-request-id"] and asking.headers["content-type"] == "application/json"
 
 
-def test_many_who_wait_hold_no_thread_and_no_turn(world, comparison, job, sample):
+async def test_many_who_wait_hold_no_thread_and_no_turn(world, comparison, job, sample, roads):
     """Three times as many as may be at work; the next request is answered all the same."""
-    askings = [Asking(roads(comparison, sample)["comparison"], world.bob) for _ in range(3 * AT_WORK)]
+    askings = [Asking(roads["comparison"], world.bob) for _ in range(3 * AT_WORK)]
     next_one = Asking("/api/v1/me/", world.bob)
-
-    async def story() -> None:
-        before = threading.active_count()
-        await waiting(*askings)
-        assert (await (await next_one.send()).answer())[0] == 200
-        await until(lambda: threading.active_count() <= before + 2 * AT_WORK)  # the loop's own few stay
-        await sync_to_async(write_more)(job, sample)
-        for asking in askings:
-            status, body = await asking.answer()
-            assert (status, new_in(body)) == (200, [3])
-
-    run(story())
+    before = threading.active_count()
+    await waiting(*askings)
+    assert (await (await next_one.send()).answer())[0] == 200
+    await until(lambda: threading.active_count() <= before + 2 * AT_WORK)  # the loop's own few stay
+    await sync_to_async(write_more)(job, sample)
+    for asking in askings:
+        status, body = await asking.answer()
+        assert (status, new_in(body)) == (200, [3])
 
 
-def test_who_hangs_up_leaves_nothing_behind(world, comparison, sample):
-    askings = [Asking(road, world.bob) for road in roads(comparison, sample).values()]
-
-    async def story() -> None:
-        await waiting(*askings)
-        for asking in askings:
-            await asking.leave()
-        await until(lambda: held() == 0 and listeners() == 0)
-
-    run(story())
+async def test_who_hangs_up_leaves_nothing_behind(world, roads):
+    askings = [Asking(road, world.bob) for road in roads.values()]
+    await waiting(*askings)
+    for asking in askings:
+        await asking.leave()
+    await until(lambda: held() == 0 and listeners() == 0)
 
 
 @pytest.mark.parametrize(
     ("limit", "status", "code"),
     [("MOST_EACH", 429, "too-many-requests"), ("MOST_BY_ADDRESS", 429, "too-many-requests"), ("MOST", 503, "busy")],
 )
-def test_more_than_may_wait_are_told_when_to_come_back(world, comparison, sample, monkeypatch, limit, status, code):
+async def test_more_than_may_wait_are_told_when_to_come_back(world, monkeypatch, limit, status, code, roads):
     monkeypatch.setattr(holding, limit, 2)
-    road = roads(comparison, sample)["trace"]
+    road = roads["trace"]
     first, third = [Asking(road, world.bob) for _ in range(2)], Asking(road, world.bob)
     others = {"MOST_EACH": Asking(road, world.victor), "MOST_BY_ADDRESS": Asking(road, world.bob, "192.0.2.2")}
-
-    async def story() -> None:
-        await waiting(*first)
-        told, problem = await (await third.send()).answer()
-        assert (told, problem["code"], problem["status"]) == (status, code, status)
-        assert int(third.headers["retry-after"]) > 0
-        assert problem["request_id"] == third.headers["x-request-id"]
-        if limit in others:
-            await others[limit].send()
-            await until(lambda: held() == 3)
-            await others[limit].leave()
-        for asking in first:
-            await asking.leave()
-
-    run(story())
+    await waiting(*first)
+    told, problem = await (await third.send()).answer()
+    assert (told, problem["code"], problem["status"]) == (status, code, status)
+    assert int(third.headers["retry-after"]) > 0
+    assert problem["request_id"] == third.headers["x-request-id"]
+    if limit in others:
+        await others[limit].send()
+        await until(lambda: held() == 3)
+        await others[limit].leave()
+    for asking in first:
+        await asking.leave()
 
 
-def test_asking_to_wait_where_nothing_waits_takes_a_turn_like_any_other(db):
+async def test_asking_to_wait_where_nothing_waits_takes_a_turn_like_any_other(db):
     """`?wait` used to lift the limit on any address."""
     askings = [Asking("/sign-in/?wait=1") for _ in range(8 * AT_WORK)]
-
-    async def story() -> None:
-        before = threading.active_count()
-        for asking in askings:
-            await asking.send()
-        most = 0
-        answers = asyncio.gather(*(until(asking.line.output_queue.qsize) for asking in askings))
-        while not answers.done():
-            most = max(most, threading.active_count())
-            await asyncio.sleep(0)
-        assert most <= before + 2 * AT_WORK + 6  # some are on their way out, and the loop has a few of its own
-        for asking in askings:
-            await asking.line.wait(PATIENCE)
-
-    run(story())
+    before = threading.active_count()
+    for asking in askings:
+        await asking.send()
+    most = 0
+    answers = asyncio.gather(*(until(asking.line.output_queue.qsize) for asking in askings))
+    while not answers.done():
+        most = max(most, threading.active_count())
+        await asyncio.sleep(0)
+    assert most <= before + 2 * AT_WORK + 6  # some are on their way out, and the loop has a few of its own
+    for asking in askings:
+        await asking.line.wait(PATIENCE)
 
 
 LONG_AGO = timezone.now() - timedelta(days=1)
@@ -243,22 +219,18 @@ ENDS = {
 
 @pytest.mark.parametrize("road", ROADS)
 @pytest.mark.parametrize(("end", "status"), ENDS.values(), ids=ENDS)
-def test_a_right_that_ends_ends_the_waiting(world, comparison, sample, monkeypatch, road, end, status):
+async def test_a_right_that_ends_ends_the_waiting(world, monkeypatch, road, end, status, roads):
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
-    asking = Asking(roads(comparison, sample)[road], world.bob)
-
-    async def story() -> None:
-        await waiting(asking)
-        await sync_to_async(end)()
-        assert (await asking.answer())[0] == status
-
-    run(story())
+    asking = Asking(roads[road], world.bob)
+    await waiting(asking)
+    await sync_to_async(end)()
+    assert (await asking.answer())[0] == status
 
 
-def test_a_token_that_is_revoked_ends_the_waiting(world, comparison, sample, monkeypatch):
+def test_a_token_that_is_revoked_ends_the_waiting(world, monkeypatch, roads):
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
     world.script("read")
-    asking = Asking(roads(comparison, sample)["trace"], token=world.tokens["read"])
+    asking = Asking(roads["trace"], token=world.tokens["read"])
 
     async def story() -> None:
         await waiting(asking)
@@ -271,10 +243,10 @@ def test_a_token_that_is_revoked_ends_the_waiting(world, comparison, sample, mon
 @pytest.mark.parametrize(
     "end", [lambda: Share.objects.update(revoked_at=LONG_AGO), lambda: Comparison.objects.update(binned=LONG_AGO)]
 )
-def test_a_link_that_ends_ends_the_waiting(world, comparison, sample, monkeypatch, end):
+def test_a_link_that_ends_ends_the_waiting(world, comparison, monkeypatch, end, roads):
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
     link = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", {}).json()["link"]
-    query = roads(comparison, sample)["comparison"].partition("?")[2]
+    query = roads["comparison"].partition("?")[2]
     asking = Asking(f"/shared/{link.rstrip('/').rpartition('/')[2]}/events/?{query}")
 
     async def story() -> None:
@@ -285,14 +257,10 @@ def test_a_link_that_ends_ends_the_waiting(world, comparison, sample, monkeypatc
     run(story())
 
 
-def test_news_that_come_after_the_right_has_ended_are_not_told(world, comparison, job, sample):
+async def test_news_that_come_after_the_right_has_ended_are_not_told(world, job, sample, roads):
     """The guard has not looked yet; whoever answers looks first."""
-    asking = Asking(roads(comparison, sample)["trace"], world.bob)
-
-    async def story() -> None:
-        await waiting(asking)
-        await sync_to_async(Session.objects.all().delete)()
-        await sync_to_async(write_more)(job, sample)
-        assert (await asking.answer())[0] == 401
-
-    run(story())
+    asking = Asking(roads["trace"], world.bob)
+    await waiting(asking)
+    await sync_to_async(Session.objects.all().delete)()
+    await sync_to_async(write_more)(job, sample)
+    assert (await asking.answer())[0] == 401

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 import urllib.request
 from pathlib import Path
 
@@ -12,9 +9,8 @@ import pytest
 
 from tests.kit.postgres import Server
 from tests.kit.up import until
-from tests.kit.web import web
+from tests.kit.web import prepare, web
 
-ROOT = Path(__file__).parents[3]
 TOKEN = "a token for Prometheus"
 
 
@@ -23,9 +19,7 @@ def test_an_outage_of_the_database_is_told_and_its_end(
     server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DRAFTHOUSE_METRICS_TOKEN", TOKEN)
-    environment = {**os.environ, "DATABASE_URL": server.url, "DRAFTHOUSE_DATA": str(tmp_path)}
-    command = [sys.executable, "manage.py", "migrate", "--verbosity=0"]
-    subprocess.run(command, cwd=ROOT, env=environment, check=True)
+    prepare(server.url, tmp_path)
     with web(server.url, tmp_path) as address:
 
         def read() -> str:

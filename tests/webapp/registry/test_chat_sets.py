@@ -30,15 +30,12 @@ def kept(world, *rows):
     return answer.json()["id"]
 
 
-def test_a_conversation_has_a_prompt_for_each_turn(world):
+def test_a_conversation_has_a_prompt_for_each_turn_and_a_request_keeps_its_tools_time_and_length(world):
     found = kept(world, TALK)
     first, later = world.api(world.victor).get(f"/api/v1/datasets/{found}/prompts/").json()["results"]
     assert (first["id"], first["turn"], first["follows"]) == ("t", 1, "")
     assert (later["id"], later["turn"], later["follows"], later["category"]) == ("t#2", 2, "t", "small talk")
     assert later["messages"] == [{"role": "user", "content": "And now?"}]
-
-
-def test_a_request_of_a_log_keeps_its_tools_time_and_length(world):
     found = kept(world, ASKED)
     [prompt] = world.api(world.victor).get(f"/api/v1/datasets/{found}/prompts/").json()["results"]
     assert (prompt["tools"], prompt["at"], prompt["max_tokens"]) == (ASKED["tools"], 1767323046.0, 9)
@@ -54,15 +51,9 @@ def test_the_page_of_a_set_shows_roles_and_turns_and_no_markup_of_the_file(world
     assert "<b>Rain?" not in shown and "&lt;b&gt;Rain?" in shown
 
 
-def test_a_chat_is_previewed_before_it_is_kept(world):
+def test_a_chat_is_previewed_before_it_is_kept_also_as_plain_text(world):
     shown = post(world, "preview/", file_name="c.jsonl", text=json.dumps(TALK)).json()
     assert (shown["prompt_count"], [prompt["id"] for prompt in shown["first"]]) == (2, ["t", "t#2"])
-    form = {"name": "n", "file_name": "c.jsonl", "text": json.dumps(TALK), "preview": ""}
-    page = world.page(world.bob).post("/datasets/new/", form).content.decode()
-    assert "2 prompts would be added" in page and "Turn 2, after the answer to t" in page
-
-
-def test_a_chat_can_be_kept_as_plain_text(world):
     answer = post(world, name="n", file_name="c.jsonl", text=json.dumps(TALK), form="chat-as-text")
     assert answer.status_code == 201
     prompt = Dataset.objects.get().prompts.get()

@@ -21,8 +21,7 @@ def table(delimiter: str, *heading: str) -> str:
     return "\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in cells) + "\n"
 
 
-@pytest.mark.parametrize("delimiter", [",", ";", "\t", "|"])
-@pytest.mark.parametrize("name", ["p.csv", "p.tsv", "p.txt"])
+@pytest.mark.parametrize(("delimiter", "name"), [(",", "p.tsv"), (";", "p.csv"), ("\t", "p.txt"), ("|", "p.csv")])
 def test_any_delimiter_is_recognised_under_any_name(world, delimiter, name):
     text = table(delimiter, "id", "text", "category")
     answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text, "file_name": name})
@@ -36,12 +35,6 @@ def test_json_lines_are_recognised_by_their_content(world, name):
     answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text, "file_name": name})
     assert answer.json()["prompt_count"] == 3
     assert Dataset.objects.get().prompts.first().text == "prompt 0"
-
-
-def test_lines_of_prose_with_commas_stay_one_prompt_a_line(world):
-    text = "One, two, three\nFour, five, six\n{not json}\ntext, or prompt\n"
-    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text})
-    assert answer.json()["prompt_count"] == 4
 
 
 def test_types_and_roles_are_guessed():
@@ -70,21 +63,14 @@ def test_a_file_with_odd_columns_becomes_prompts_without_an_error_on_the_way(wor
     made = Dataset.objects.get()
     assert (made.template, made.mapping) == ("{Frage}", {"category": "topic"})
     assert made.prompts.order_by("number")[0].category == "nature"
+    shown = client.post("/datasets/new/", {**form, "column": "topic", "describe": "1"}).content.decode()
+    assert picked(shown) == {"column": "topic"} and '<p class="prompt">nature</p>' in shown  # another column
 
 
-def test_another_column_can_be_picked(world):
-    form = {"name": "odd", "text": table("|", "key", "Frage", "topic"), "file_name": "prompts.csv", "column": "topic"}
-    shown = world.page(world.bob).post("/datasets/new/", {**form, "describe": "1"}).content.decode()
-    assert picked(shown) == {"column": "topic"} and '<p class="prompt">nature</p>' in shown
-
-
-def test_an_uploaded_file_is_shown_before_it_is_added(world):
+def test_an_uploaded_file_and_a_pasted_table_are_shown_before_they_are_added(world):
     upload = make.upload(world.actor(world.bob), {"p.data.csv": table(";", "key", "Frage", "x").encode()})
     shown = world.page(world.bob).post("/datasets/new/", {"upload": str(upload.pk), "describe": "1"}).content.decode()
     assert "Which column is what?" in shown and not Dataset.objects.exists()
-
-
-def test_a_pasted_table_of_odd_columns_is_offered_to_be_read_as_one(world):
     client, form = world.page(world.bob), {"name": "odd", "text": table(";", "key", "Frage", "topic")}
     shown = client.post("/datasets/new/", {**form, "describe": "1"}).content.decode()
     assert "3 prompts would be added" in shown and "These lines look like a table." in shown
@@ -93,6 +79,9 @@ def test_a_pasted_table_of_odd_columns_is_offered_to_be_read_as_one(world):
     assert 'value="prompts.csv"' in shown and "look like a table" not in shown
 
 
-def test_json_of_one_column_is_no_table(world):
+def test_what_only_looks_like_a_table_stays_one_prompt_a_line(world):
     form = {"text": '{"text": "one, two"}\n{"text": "three, four"}\n', "describe": "1"}
     assert "look like a table" not in world.page(world.bob).post("/datasets/new/", form).content.decode()
+    text = "One, two, three\nFour, five, six\n{not json}\ntext, or prompt\n"
+    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text})
+    assert answer.json()["prompt_count"] == 4

@@ -23,59 +23,42 @@ def post(world, address="", **body):
     return world.api(world.bob).post(f"/api/v1/datasets/{address}", body)
 
 
-def test_pasted_lines_become_prompts(world):
+def test_pasted_lines_published_forms_and_uploads_become_prompts(world):
     answer = post(world, name="mine", text="one\ntwo\n")
     assert (answer.status_code, answer.json()["prompt_count"]) == (201, 2)
     listed = world.api(world.victor).get(f"/api/v1/datasets/{answer.json()['id']}/prompts/").json()
     assert [(prompt["number"], prompt["text"]) for prompt in listed["results"]] == [(1, "one"), (2, "two")]
-
-
-def test_published_forms_are_recognised(world):
-    rows = [{"question": "2+2?", "answer": "#### 4"}]
-    answer = post(world, name="g", file_name="g.jsonl", text="\n".join(map(json.dumps, rows)))
-    assert answer.status_code == 201
-    prompt = Dataset.objects.get().prompts.get()
-    assert (prompt.text, prompt.reference) == ("2+2?", "#### 4")
+    post(world, name="g", file_name="g.jsonl", text=json.dumps({"question": "2+2?", "answer": "#### 4"}))
+    published = Dataset.objects.get(name="g").prompts.get()
+    assert (published.text, published.reference) == ("2+2?", "#### 4")
+    upload = make.upload(world.actor(world.bob), {"p.txt": b"one\ntwo"})
+    answer = post(world, name="x", upload=str(upload.pk))
+    assert (answer.status_code, answer.json()["file_name"]) == (201, "p.txt")
 
 
 def test_any_columns_become_prompts_by_a_template(world):
-    asked = {
-        "file_name": "t.csv",
-        "text": TABLE,
-        "template": "Q: {task}\nA:",
-        "mapping": {"category": "topic", "split": "half"},
-    }
+    mapping = {"category": "topic", "split": "half"}
+    asked = {"file_name": "t.csv", "text": TABLE, "template": "Q: {task}\nA:", "mapping": mapping}
     shown = post(world, "preview/", **asked).json()
     assert shown["columns"] == ["task", "topic", "half"]
-    assert shown["first"][0] == {
-        "id": "1",
-        "text": "Q: Add one to 2\nA:",
-        "category": "maths",
-        "split": "test",
-        "reference": "",
-    }
+    first = {"id": "1", "text": "Q: Add one to 2\nA:", "category": "maths", "split": "test", "reference": ""}
+    assert shown["first"][0] == first
     assert shown["splits"] == {"test": 1, "train": 1}
     assert not Dataset.objects.exists() and not Upload.objects.exists()
     assert post(world, name="t", **asked).status_code == 201
 
 
-def test_a_template_that_repeats_a_column_without_end_is_refused_before_it_is_filled_in(world):
+def test_a_template_names_columns_and_reaches_nothing_else(world):
+    answer = post(world, "preview/", file_name="t.csv", text=TABLE, template="Answer:")
+    assert (answer.status_code, answer.json()["field"]) == (400, "template")
+    assert "{text}" in answer.json()["hint"]
+    for template in ("{task.__class__}", "{0}", "{}", "{task!r}"):
+        answer = post(world, "preview/", file_name="t.csv", text=TABLE, template=template)
+        assert answer.status_code == 400 or answer.json()["first"][0]["text"] == template
     text = "task\n" + "x" * 100_000
     answer = post(world, "preview/", file_name="t.csv", text=text, template="{task}" * 1000)
     assert answer.status_code == 400
     assert "makes a prompt of 100,000,000 characters; 1,000,000 are the most" in answer.json()["detail"]
-
-
-def test_a_template_that_names_no_column_is_refused(world):
-    answer = post(world, "preview/", file_name="t.csv", text=TABLE, template="Answer:")
-    assert (answer.status_code, answer.json()["field"]) == (400, "template")
-    assert "{text}" in answer.json()["hint"]
-
-
-def test_a_template_reaches_nothing_but_columns(world):
-    for template in ("{task.__class__}", "{0}", "{}", "{task!r}"):
-        answer = post(world, "preview/", file_name="t.csv", text=TABLE, template=template)
-        assert answer.status_code == 400 or answer.json()["first"][0]["text"] == template
 
 
 @pytest.mark.parametrize(
@@ -99,22 +82,15 @@ def test_what_cannot_be_read_is_told_with_its_place(world, file_name, text, told
     assert not Dataset.objects.exists() and not Upload.objects.exists()
 
 
-def test_an_upload_becomes_a_set(world):
-    upload = make.upload(world.actor(world.bob), {"p.txt": b"one\ntwo"})
-    answer = post(world, name="x", upload=str(upload.pk))
-    assert (answer.status_code, answer.json()["file_name"]) == (201, "p.txt")
-
-
-def test_parquet_is_refused_in_words(world):
-    upload = make.upload(world.actor(world.bob), {"p.parquet": b"PAR1\x00\xff"})
-    answer = post(world, name="x", upload=str(upload.pk))
-    assert (answer.status_code, answer.json()["field"]) == (400, "upload")
-
-
-def test_a_set_is_given_once(world):
+def test_a_set_is_given_once_and_parquet_and_endless_rows_are_refused_in_words(world):
     assert post(world, name="x").status_code == 400
     upload = make.upload(world.actor(world.bob), {"p.txt": b"one"})
     assert post(world, name="x", text="y", upload=str(upload.pk)).status_code == 400
+    upload = make.upload(world.actor(world.bob), {"p.parquet": b"PAR1\x00\xff"})
+    answer = post(world, name="x", upload=str(upload.pk))
+    assert (answer.status_code, answer.json()["field"]) == (400, "upload")
+    upload = make.upload(world.actor(world.bob), {"p.csv": b"text,more\n" + b"x," * 600_000})
+    assert "too long for a preview" in post(world, "preview/", upload=str(upload.pk)).json()["detail"]
 
 
 LINE = json.dumps({"text": "ä" * 900}, ensure_ascii=False)  # two bytes each in the file
@@ -137,11 +113,6 @@ def test_a_preview_reads_no_more_than_the_beginning_of_a_file(world, name):
     assert not shown["is_whole"] and 400 < shown["prompt_count"] <= 1000
     assert len({len(prompt["text"]) for prompt in shown["first"]}) == 1
     assert post(world, name="all", upload=str(upload.pk)).status_code == 400
-
-
-def test_a_preview_of_a_first_row_that_is_too_long_says_so(world):
-    upload = make.upload(world.actor(world.bob), {"p.csv": b"text,more\n" + b"x," * 600_000})
-    assert "too long for a preview" in post(world, "preview/", upload=str(upload.pk)).json()["detail"]
 
 
 @contextmanager

@@ -61,11 +61,6 @@ def test_an_address_with_v1_is_kept_without_it_and_the_page_says_so(world):
     assert "The address is http://127.0.0.1:8080, since Drafthouse adds routes such as /v1/completions." in shown
 
 
-def test_a_lab_whose_operator_lists_nothing_registers_nothing(world, settings):
-    settings.SERVERS = NOWHERE
-    assert "The operator allows no servers" in post(world, url="http://vllm.internal:8000").json()["detail"]
-
-
 def test_unless_servers_are_listed_only_the_operator_adds_those_of_this_machine(world, settings):
     settings.SERVERS_ARE_USUAL = True
     answer = post(world)
@@ -75,9 +70,11 @@ def test_unless_servers_are_listed_only_the_operator_adds_those_of_this_machine(
     assert post(world).status_code == 202
 
 
-def test_a_listed_network_is_open_to_the_team(world, settings):
+def test_a_listed_network_is_open_to_the_team_and_where_none_is_listed_nothing_is(world, settings):
     settings.SERVERS = allowed(["10.0.0.0/8"])
     assert post(world, url="http://10.0.0.5:8000").status_code == 202
+    settings.SERVERS = NOWHERE
+    assert "The operator allows no servers" in post(world, url="http://vllm.internal:8000").json()["detail"]
 
 
 def test_a_key_is_in_no_answer_page_audit_line_or_column(world):
@@ -97,7 +94,7 @@ def test_a_key_is_in_no_answer_page_audit_line_or_column(world):
     assert key_of(theirs) == KEY
 
 
-def test_a_key_is_replaced_and_deleted(world):
+def test_a_key_is_replaced_deleted_and_worthless_under_another_secret(world, settings):
     theirs = make.endpoint(world.actor(world.bob), key=KEY)
     script, at = world.script("submit"), f"/api/v1/endpoints/{theirs.pk}/key/"
     assert script.put(at, {"key": "sk-another"}).json()["has_key"]
@@ -111,9 +108,6 @@ def test_a_key_is_replaced_and_deleted(world):
     page.post(f"/endpoints/{theirs.pk}/key/", {"key": KEY})
     theirs.refresh_from_db()
     assert key_of(theirs) == KEY
-
-
-def test_a_key_sealed_under_another_secret_key_cannot_be_read(settings):
     sealed = seal(KEY)
     settings.SECRET_KEY = "another"
     with pytest.raises(CannotOpen):
@@ -131,8 +125,7 @@ def test_a_name_is_taken_until_its_server_is_deleted_and_then_blocks_its_return(
     assert "There is a server called theirs already." in answer.json()["detail"]
 
 
-def test_a_server_is_checked_again_when_its_last_check_is_over(world):
-    by = world.actor(world.bob)
+def test_a_server_is_checked_again_when_its_last_check_is_over(world, by):
     theirs = make.endpoint(by)
     at = f"/api/v1/endpoints/{theirs.pk}/check/"
     assert world.script("submit").post(at).json()["code"] == "under-way"
@@ -141,8 +134,7 @@ def test_a_server_is_checked_again_when_its_last_check_is_over(world):
     assert Job.objects.count() == 2
 
 
-def test_the_page_of_a_server_leads_to_a_form_that_has_chosen_it(world):
-    by = world.actor(world.bob)
+def test_the_page_of_a_server_leads_to_a_form_that_has_chosen_it(world, by):
     theirs, pair = make.endpoint(by), make.pair(by)
     page = world.page(world.bob)
     link = re.search(r'href="(/comparisons/new/[^"]*)"', page.get(f"/endpoints/{theirs.pk}/").content.decode())

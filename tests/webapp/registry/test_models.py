@@ -12,6 +12,7 @@ from django.db import connection
 from tests.kit import make
 from tests.kit.gguf_files import gemma_vocabulary, write_gguf
 from webapp.core.problems import Invalid
+from webapp.entries.services import freeze
 from webapp.jobs.models import Job
 from webapp.registry import checkpoints, services
 from webapp.registry.models import LanguageModel
@@ -26,20 +27,24 @@ def spoilt(**changes):
     return json.dumps({**make.CONFIG, **changes}).encode()
 
 
-def test_a_sound_folder_gives_its_facts(world):
+def test_a_sound_folder_gives_its_facts_whatever_large_numbers_its_config_holds(world):
     facts = examine(world, {f"tiny/{name}": content for name, content in make.checkpoint().items()})
     assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("LlamaForCausalLM", 32, 2)
     assert facts.parameter_count == 32 * 8 + 8 + 2 * (4 * 64 + 3 * 128 + 16)
     assert facts.dtypes == ("float32",)
+    config = spoilt(rotary_emb_base=500_000_000, seed=1 << 31, mlp_only_layers=[0, 1], eos_token_id=[31, -1])
+    assert examine(world, make.checkpoint(**{"config.json": config})).layer_count == 2
 
 
 def test_registering_it_asks_a_worker_to_look(world):
     upload = make.upload(world.actor(world.bob), make.checkpoint())
-    answer = world.api(world.bob).post("/api/v1/models/", {"name": "tiny", "upload": str(upload.pk)})
-    assert (answer.status_code, answer.json()["state"]) == (202, "checking")
-    assert answer.json()["facts"]["vocab_size"] == 32
-    assert Job.objects.get().kind == "check-model"
+    client = world.api(world.bob)
+    answer = client.post("/api/v1/models/", {"name": "tiny", "upload": str(upload.pk)})
+    assert (answer.status_code, answer.json()["state"], answer.json()["facts"]["vocab_size"]) == (202, "checking", 32)
     assert answer["Location"].endswith(f"/api/v1/models/{answer.json()['id']}/")
+    answer = client.post("/api/v1/models/", {"name": "x", "hub_id": "Qwen/Qwen3-0.6B", "revision": "main"})
+    assert answer.status_code == 202
+    assert [job.kind for job in Job.objects.order_by("created")] == ["check-model", "fetch-model"]
 
 
 @pytest.mark.parametrize("name", ["pytorch_model.bin", "model.pt", "x.ckpt", "x.pkl", "sub/optimizer.pth"])
@@ -115,12 +120,6 @@ def test_code_is_refused(world, name):
         examine(world, make.checkpoint(**{name: b"print()"}))
 
 
-def test_a_config_that_asks_for_remote_code_is_refused(world):
-    config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
-    with pytest.raises(Invalid, match="remote code"):
-        examine(world, make.checkpoint(**{"config.json": config}))
-
-
 @pytest.mark.parametrize(
     "config",
     [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":NaN}', spoilt(vocab_size=-1), spoilt(vocab_size="32"),
@@ -133,11 +132,6 @@ def test_a_config_that_asks_for_remote_code_is_refused(world):
 def test_a_config_that_cannot_be_read_is_refused(world, config):
     with pytest.raises(Invalid, match=r"config\.json"):
         examine(world, make.checkpoint(**{"config.json": config}))
-
-
-def test_a_config_may_hold_the_large_numbers_of_real_models(world):
-    config = spoilt(rotary_emb_base=500_000_000, seed=1 << 31, mlp_only_layers=[0, 1], eos_token_id=[31, -1])
-    assert examine(world, make.checkpoint(**{"config.json": config})).layer_count == 2
 
 
 GOOD = make.safetensors({"a": [2, 2], "b": [3]})
@@ -173,18 +167,18 @@ def test_weights_that_do_not_add_up_are_refused(world, content):
         examine(world, make.checkpoint(**{"model.safetensors": content}))
 
 
-def test_missing_parts_are_named(world):
+def test_missing_parts_are_named_and_remote_code_is_refused(world):
     for part in ("config.json", "tokenizer.json", "model.safetensors"):
         files = make.checkpoint()
         del files[part]
         with pytest.raises(Invalid, match=r"There is no"):
             examine(world, files)
-
-
-def test_an_index_that_names_a_missing_shard_is_refused(world):
     index = json.dumps({"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}).encode()
     with pytest.raises(Invalid, match="where it is not"):
         examine(world, make.checkpoint(**{"model.safetensors.index.json": index}))
+    config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
+    with pytest.raises(Invalid, match="remote code"):
+        examine(world, make.checkpoint(**{"config.json": config}))
 
 
 @pytest.mark.parametrize(
@@ -249,13 +243,7 @@ def test_exactly_one_source_is_given(world):
     assert "Choose files, or give a Hugging Face id" in shown and "non_field_errors" not in shown
 
 
-def test_another_teams_upload_is_not_there(world):
-    upload = make.upload(world.actor(world.charlie), make.checkpoint())
-    answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "upload": str(upload.pk)})
-    assert (answer.status_code, answer.json()["field"]) == (400, "upload")
-
-
-def test_the_bin_hides_and_gives_back(world):
+def test_the_bin_hides_and_gives_back_and_a_name_changes_until_a_comparison_points_at_it(world):
     model = make.model(world.actor(world.bob))
     client = world.api(world.bob)
     assert client.delete(f"/api/v1/models/{model.pk}/").status_code == 204
@@ -263,22 +251,21 @@ def test_the_bin_hides_and_gives_back(world):
     assert client.get("/api/v1/models/", {"binned": "true"}).json()["count"] == 1
     assert client.post(f"/api/v1/models/{model.pk}/restore/").status_code == 200
     assert client.get("/api/v1/models/").json()["count"] == 1
-
-
-def test_a_name_changes_until_a_comparison_points_at_it(world):
-    from webapp.entries import services
-
-    model = make.model(world.actor(world.bob))
-    client = world.api(world.bob)
     assert client.patch(f"/api/v1/models/{model.pk}/", {"name": "new"}).json()["name"] == "new"
-    services.freeze(model)
+    freeze(model)
     answer = client.patch(f"/api/v1/models/{model.pk}/", {"name": "newer"})
     assert (answer.status_code, answer.json()["code"]) == (409, "in-use")
     assert LanguageModel.objects.get().name == "new"
 
 
-def test_a_change_meant_for_an_older_version_is_refused(world):
+def test_what_has_not_changed_is_not_sent_again_and_what_has_is_not_changed_blindly(world):
     model = make.model(world.actor(world.bob))
+    client, address = world.api(world.bob), f"/api/v1/models/{model.pk}/"
+    seen = client.get(address)["ETag"]
+    again = client.get(address, headers={"If-None-Match": f'W/"other", {seen}'})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", seen)
+    client.patch(address, {"name": "new"})
+    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "new"
     client = world.api(world.bob)
     seen = client.get(f"/api/v1/models/{model.pk}/")["ETag"]
     first = client.patch(f"/api/v1/models/{model.pk}/", {"name": "one"}, headers={"If-Match": seen})
@@ -288,16 +275,6 @@ def test_a_change_meant_for_an_older_version_is_refused(world):
     assert deleted.status_code == 412 and LanguageModel.objects.kept().count() == 1
     deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": first["ETag"]})
     assert deleted.status_code == 204
-
-
-def test_what_has_not_changed_is_not_sent_again(world):
-    model = make.model(world.actor(world.bob))
-    client, address = world.api(world.bob), f"/api/v1/models/{model.pk}/"
-    seen = client.get(address)["ETag"]
-    again = client.get(address, headers={"If-None-Match": f'W/"other", {seen}'})
-    assert (again.status_code, again.content, again["ETag"]) == (304, b"", seen)
-    client.patch(address, {"name": "new"})
-    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "new"
 
 
 def test_asking_twice_with_one_idempotency_key_registers_once(world):

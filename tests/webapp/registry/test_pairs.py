@@ -38,13 +38,10 @@ def test_tokenizers_that_differ_are_remarked_on_with_what_they_share(world):
     assert "(96.9 %)" in page and "This pair matches text (SLEM)." in page
 
 
-def test_how_another_tokenizer_drafts_must_be_a_known_way(world):
+def test_a_pair_that_cannot_draft_is_refused_with_the_figure_and_a_way_out(world):
     answer = add(world, other_tokenizer="guess")
     assert (answer.status_code, answer.json()["field"]) == (400, "other_tokenizer")
     assert not Pair.objects.exists()
-
-
-def test_tokenizers_without_a_common_token_are_refused_with_the_figure_and_a_way_out(world):
     answer = add(world, **{"tokenizer.json": make.tokenizer(32, "b").replace(b'"w', b'"u')})
     assert (answer.status_code, answer.json()["field"], answer.json()["code"]) == (400, "draft", "bad-pair")
     assert "None of the draft's 32 tokens writes what one of the target's 32 does (0 %)" in answer.json()["detail"]
@@ -67,24 +64,13 @@ def shown(client, model):
     return client.get(f"/models/{model.pk}/").content.decode()
 
 
-def test_no_path_of_the_server_is_told(world):
-    by = world.actor(world.bob)
+def test_a_refused_or_broken_model_makes_no_pair_and_no_path_of_the_server_is_told(world, by):
     broken = make.upload(by, make.checkpoint(**{"tokenizer.json": b"{"}))
     draft = services.add_uploaded_model(name="draft", upload=broken, by=by)
     body = {"target": str(make.model(by).pk), "draft": str(draft.pk)}
     answer = world.api(world.bob).post("/api/v1/pairs/check/", body)
     assert answer.status_code == 400
     assert "/tmp" not in answer.content.decode() and "drafthouse-pair" not in answer.content.decode()
-
-
-def test_a_draft_as_large_as_the_target_is_remarked_on_but_allowed(world):
-    answer = add(world, layers=4)
-    assert answer.status_code == 201
-    assert "remark" in {finding["level"] for finding in answer.json()["findings"]}
-
-
-def test_a_refused_model_makes_no_pair(world):
-    by = world.actor(world.bob)
     target, draft = make.model(by), make.model(by, "draft")
     services.refuse_model(model=draft, reason="Its tokenizer cannot be loaded.")
     body = {"target": str(target.pk), "draft": str(draft.pk)}
@@ -92,12 +78,13 @@ def test_a_refused_model_makes_no_pair(world):
     assert (answer.status_code, "Its tokenizer cannot be loaded." in answer.json()["detail"]) == (400, True)
 
 
-def test_models_that_only_a_worker_can_open_are_paired_with_a_remark(world):
-    by = world.actor(world.bob)
+def test_models_that_only_a_worker_can_open_or_that_are_as_large_are_paired_with_a_remark(world, by):
     hub = services.add_hub_model(name="hub", hub_id="a/b", revision="main", by=by)
     body = {"name": "p", "target": str(make.model(by).pk), "draft": str(hub.pk)}
     answer = world.api(world.bob).post("/api/v1/pairs/", body)
     assert (answer.status_code, answer.json()["findings"][0]["level"]) == (201, "remark")
+    answer = add(world, layers=4)
+    assert answer.status_code == 201 and "remark" in {finding["level"] for finding in answer.json()["findings"]}
 
 
 def test_ids_of_the_hub_make_a_pair_and_each_model_once(world):
@@ -137,7 +124,10 @@ def test_what_is_neither_a_model_nor_an_id_of_the_hub_makes_no_pair(world):
     assert not LanguageModel.objects.exists()
 
 
-def test_another_teams_model_is_not_there(world):
-    mine, theirs = make.model(world.actor(world.bob)), make.model(world.actor(world.charlie))
-    body = {"name": "p", "target": str(mine.pk), "draft": str(theirs.pk)}
-    assert world.api(world.bob).post("/api/v1/pairs/", body).json()["field"] == "draft"
+def test_prompts_that_are_added_for_a_pair_lead_to_the_comparison_of_both(world):
+    by, client = world.actor(world.alice), world.page(world.alice)
+    pair = make.pair(by)
+    answer = client.post(f"/datasets/new/?pair={pair.pk}", {"name": "mine", "text": "one\ntwo", "add": ""})
+    assert answer["Location"].startswith("/comparisons/new/?")
+    form = client.get(answer["Location"]).content.decode()
+    assert f'<option value="{pair.pk}" selected>' in form and re.search(r"selected>mine", form)

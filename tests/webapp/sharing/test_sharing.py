@@ -15,7 +15,6 @@ from tests.kit import make
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import pack
 from webapp.comparisons.redaction import for_strangers, without_texts
-from webapp.jobs.models import Job
 from webapp.sharing import services
 from webapp.sharing.models import Share
 
@@ -23,7 +22,6 @@ from webapp.sharing.models import Share
 @pytest.fixture
 def comparison(world) -> Comparison:
     comparison = make.comparison(world.actor(world.bob))
-    Job.objects.exclude(pk=comparison.job.pk).delete()
     return comparison
 
 
@@ -33,30 +31,20 @@ def link_to(world, comparison, **asked) -> str:
     return answer.json()["link"].removeprefix("http://testserver")
 
 
-def test_whoever_has_the_link_sees_the_comparison_and_nothing_to_press(world, comparison):
+def test_whoever_has_the_link_sees_the_comparison_its_news_and_nothing_to_press(world, comparison):
     make.decode_all(comparison)
     page = world.page(None).get(link_to(world, comparison))
     shown = page.content.decode()
     assert page.status_code == 200 and "static:4 ran at 2.00 times" in shown and "prompt 1" in shown
     for forbidden in ("Clone", "Cancel", "Share", "/pairs/", "/datasets/", "/api/v1/", "w1", "Alice"):
         assert forbidden not in shown, forbidden
-
-
-def test_the_news_come_by_the_link_as_well(world, comparison):
-    make.decode_all(comparison)
     link = link_to(world, comparison)
     sample = Sample.objects.first()
     answer = world.api(None).get(f"{link}events/?after={sample.pk}:0")
     frames = answer.json()["frames"]
     assert [event["event"] for frame in frames if frame["t"] == "events" for event in frame["events"]][-1] == "finished"
     assert world.api(None).get(f"{link}events/?after=x").status_code == 400
-
-
-def test_a_sample_of_another_comparison_does_not_come_by_the_link(world, comparison):
-    make.decode_all(comparison)
-    link = link_to(world, comparison)
     other = make.comparison(world.actor(world.alice))
-    Job.objects.exclude(pk=other.job.pk).filter(state="queued").delete()
     make.decode_all(other)
     sample = Sample.objects.filter(run__comparison=other).first()
     frames = world.api(None).get(f"{link}events/?after={sample.pk}:0").json()["frames"]
@@ -80,7 +68,7 @@ def test_a_link_may_show_only_numbers(world, comparison):
     assert all(frame["words"] == {} for frame in frames if frame["t"] == "events")
 
 
-def test_strangers_are_not_told_why_a_job_waits_or_failed():
+def test_strangers_are_not_told_why_a_job_waits_or_failed_nor_the_tokens_of_branches():
     frame = {
         "t": "comparison",
         "state": "failed",
@@ -93,9 +81,6 @@ def test_strangers_are_not_told_why_a_job_waits_or_failed():
     told = for_strangers(frame)
     assert (told["sentence"], told["position"], told["can_cancel"]) == ("It did not finish.", 0, False)
     assert told["trouble"] == told["setback"] == ""
-
-
-def test_branches_hide_their_tokens_too():
     event = {"event": "anticipated", "branches": [[3, 17, 2]]}
     frame = {"t": "events", "words": {"17": "x"}, "events": [event]}
     assert without_texts(frame)["events"] == [{"event": "anticipated", "branches": [[3, 0, 2]]}]

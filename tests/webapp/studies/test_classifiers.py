@@ -13,12 +13,6 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Training
 
 
-@pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
-    return make.pair(by), make.dataset(by)
-
-
 def added(world, pair, files) -> Classifier:
     by = world.actor(world.bob)
     return classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, files), by=by)
@@ -34,13 +28,14 @@ def shown_to(world, user, address) -> str:
     return world.page(user).get(address).content.decode()
 
 
-def test_a_card_is_read_when_it_comes_and_shown(world, ready):
+def test_a_card_is_read_when_it_comes_and_shown_and_without_one_the_page_says_so(world, ready):
     costs = {**make.STUDIES["card"]["costs"], "decision": 0}
     card = json.dumps({**make.STUDIES["card"], "costs": costs}).encode()
     made = added(world, ready[0], {**make.card(), "card.json": card})
     assert made.metrics["auc"] == make.STUDIES["card"]["metrics"]["auc"] and "roc" not in made.metrics
     page = shown(world, f"/classifiers/{made.pk}/")
-    for words in ("times as fast as autoregressive", "When to stop", '"roc":', "What each feature is worth"):
+    for words in ("times as fast as autoregressive", "When to stop", '"roc":', "What each feature is worth",
+                  "training prompts", "<dt>design</dt>", "<dt>machine</dt>"):  # fmt: skip
         assert words in page
     assert "too short to measure on that machine" in page
     form = shown_to(world, world.bob, f"/classifiers/{made.pk}/")
@@ -48,9 +43,6 @@ def test_a_card_is_read_when_it_comes_and_shown(world, ready):
     api = world.api(world.victor)
     assert api.get(f"/api/v1/classifiers/{made.pk}/").json()["card"]["sweep"]["priced"]
     assert "card" not in api.get("/api/v1/classifiers/").json()["results"][0]
-
-
-def test_without_a_card_the_page_says_so(world, ready):
     made = added(world, ready[0], {"c.safetensors": make.safetensors({"w": [2]})})
     assert "It has no card, so nobody knows how good it is." in shown(world, f"/classifiers/{made.pk}/")
 
@@ -72,8 +64,7 @@ def test_parts_of_a_card_that_are_not_what_they_should_be_are_left_out(world, re
         assert "<script>" not in shown(world, f"/classifiers/{made.pk}/").replace("<script src", "")
 
 
-def test_a_training_has_a_page_until_its_classifier_has_one(world, ready):
-    by = world.actor(world.bob)
+def test_a_training_has_a_page_until_its_classifier_has_one(world, by, ready):
     training = make.training(by, pair=ready[0], dataset=ready[1])
     jobs.note(job=training.job, sentence="", numbers={"phase": "training", "done": 1, "due": 60, "train_loss": 0.5})
     page = world.page(world.victor).get(f"/trainings/{training.pk}/")
@@ -94,16 +85,17 @@ def test_training_begins_from_its_form(world, ready):
     assert "mine is being trained" in shown(world, answer["Location"])
 
 
-def test_a_training_may_take_the_first_prompts_of_each_split(world, ready):
-    by = world.actor(world.bob)
+def in_two_splits(by):
     lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in ("train", "test")]
-    words = prompt_sets.add_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
+    return lines, prompt_sets.add_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
+
+
+def test_a_training_may_take_the_first_prompts_of_each_split(world, by, ready):
+    lines, words = in_two_splits(by)
     body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(words.pk)}
     api = world.api(world.bob)
-    for limit, expected in (
-        (2, {"train 0", "train 1", "test 0", "test 1"}),
-        (None, {json.loads(x)["text"] for x in lines}),
-    ):
+    wanted = {2: {"train 0", "train 1", "test 0", "test 1"}, None: {json.loads(line)["text"] for line in lines}}
+    for limit, expected in wanted.items():
         assert api.post("/api/v1/classifiers/train/", {**body, "limit": limit}, format="json").status_code == 202
         assert {prompt.text for prompt in Training.objects.latest("created").prompts} == expected
     refused = api.post("/api/v1/classifiers/train/", {**body, "limit": 0}, format="json")
@@ -111,16 +103,12 @@ def test_a_training_may_take_the_first_prompts_of_each_split(world, ready):
     assert 'name="limit"' in shown_to(world, world.bob, "/classifiers/train/")
 
 
-def test_the_form_of_a_training_shows_its_plan_before_it_has_a_name(world, ready):
-    by, client = world.actor(world.bob), world.page(world.bob)
-    lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in ("train", "test")]
-    words = prompt_sets.add_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
+def test_the_form_of_a_training_shows_its_plan_before_it_has_a_name(world, by, ready):
+    client, (_, words) = world.page(world.bob), in_two_splits(by)
     form = {"pair": str(ready[0].pk), "dataset": str(words.pk), "describe": "1"}
     for limit, count in (("", 8), ("3", 6), ("9", 8)):
-        assert (
-            f"<p>{count} prompts, at most"
-            in client.post("/classifiers/train/", {**form, "limit": limit}).content.decode()
-        )
+        shown = client.post("/classifiers/train/", {**form, "limit": limit}).content.decode()
+        assert f"<p>{count} prompts, at most" in shown
     assert "No worker listens on <code>cpu</code>" in client.post("/classifiers/train/", form).content.decode()
     assert not Training.objects.exists()
 
@@ -151,7 +139,37 @@ def test_a_training_begins_from_a_classifier_of_the_same_design_only(world, read
     assert 'name="design"' in form and 'name="start"' in form
 
 
-def test_the_page_says_from_how_many_prompts_on_more_gain_nothing(world, ready):
-    made = added(world, ready[0], make.card())
-    page = shown(world, f"/classifiers/{made.pk}/")
-    assert "training prompts" in page and "<dt>design</dt>" in page and "<dt>machine</dt>" in page
+@pytest.fixture
+def classifier(world):
+    by = world.actor(world.alice)
+    files = {f"disco/{name}": content for name, content in make.card().items()}
+    return classifying.add_classifier(name="c", pair=make.pair(by), upload=make.upload(by, files), by=by)
+
+
+def test_weights_and_card_can_be_had_by_all_of_the_team_and_nobody_else(world, classifier):
+    client = world.api(world.victor)
+    shown = client.get(f"/api/v1/classifiers/{classifier.pk}/").json()
+    assert {file["name"] for file in shown["files"]} == {"card.json", "classifier.safetensors"}
+    for name, content in make.card().items():
+        answer = client.get(f"/api/v1/classifiers/{classifier.pk}/files/{name}/")
+        assert answer.content == content
+        assert answer["Content-Disposition"] == f'attachment; filename="{name}"'
+        assert (answer["Content-Type"], answer["X-Content-Type-Options"]) == ("application/octet-stream", "nosniff")
+    page = world.page(world.victor).get(f"/classifiers/{classifier.pk}/").content.decode()
+    assert f"/api/v1/classifiers/{classifier.pk}/files/card.json/" in page
+    answer = world.api(world.charlie).get(f"/api/v1/classifiers/{classifier.pk}/files/card.json/")
+    assert answer.status_code == 404 and b"AUC" not in answer.content
+
+
+def test_it_is_renamed_with_the_version_that_was_read(world, classifier):
+    client, address = world.api(world.alice), f"/api/v1/classifiers/{classifier.pk}/"
+    seen = client.get(address)["ETag"]
+    answer = client.patch(address, {"name": "new"}, headers={"If-Match": seen})
+    assert (answer.status_code, answer.json()["name"]) == (200, "new")
+    assert client.get(address)["ETag"] == answer["ETag"] != seen
+
+
+@pytest.mark.parametrize("name", ["other.json", "..%2fcard.json", "disco", "%00"])
+def test_only_its_own_files_are_there(world, classifier, name):
+    answer = world.api(world.alice).get(f"/api/v1/classifiers/{classifier.pk}/files/{name}/")
+    assert answer.status_code == 404

@@ -16,30 +16,22 @@ from webapp.studies.models import Study
 OURS = {**card_in_the_box("two-cores-epyc").to_dict(), "name": "Ours"}
 
 
-@pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
-    return make.pair(by), make.dataset(by)
-
-
 def post(world, ready, **changes):
     body = {"kind": "projection", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), **changes}
     return world.script("submit").post("/api/v1/studies/", body)
 
 
-def test_the_card_travels_with_the_job(world, ready):
-    assert post(world, ready, card="qwen3-32b-0.6b-h100").status_code == 202
-    assert Study.objects.get().job.arguments["card"]["name"] == "Qwen3 32B with 0.6B on 4 + 1 H100"
-
-
-def test_a_card_of_ones_own_takes_its_place(world, ready):
-    assert post(world, ready, own_card=json.dumps(OURS)).status_code == 202
-    assert Study.objects.get().job.arguments["card"] == OURS
-
-
-def test_other_studies_carry_no_card(world, ready):
-    assert post(world, ready, kind="plan").status_code == 202
-    assert Study.objects.get().job.arguments == {}
+@pytest.mark.parametrize(
+    ("asked", "travels"),
+    [
+        ({"card": "qwen3-32b-0.6b-h100"}, card_in_the_box("qwen3-32b-0.6b-h100").to_dict()),
+        ({"own_card": json.dumps(OURS)}, OURS),
+        ({"kind": "plan"}, None),
+    ],
+)
+def test_the_card_travels_with_the_job_of_a_projection_alone(world, ready, asked, travels):
+    assert post(world, ready, **asked).status_code == 202
+    assert Study.objects.get().job.arguments.get("card") == travels
 
 
 NEGATIVE = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": -3}, "draft_ms": {"1": 1}}]}
@@ -72,6 +64,8 @@ def test_the_page_says_that_it_is_simulated_and_shows_every_batch(world, ready):
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     assert "On Llama 70B with 1B on 4 + 1 H100," in shown
     assert "Nothing was measured on that machine." in shown
+    for slug, why in study.found("left_out").items():
+        assert f"<code>{slug}</code> ({why})" in shown
     for words in ("One text at a time", "16 texts at once", "arXiv 2603.03251", "published"):
         assert words in shown
     document = world.script("read").get(f"/api/v1/studies/{study.pk}/document/").json()
@@ -101,14 +95,6 @@ def test_a_plan_under_ratio_dice_names_the_strategies_that_are_left_out(world, r
     assert "<code>ssd</code> (its simulation needs a fixed text)" in shown
 
 
-def test_the_page_names_the_strategies_that_are_left_out(world, ready):
-    study = make.study(world.actor(world.bob), PROJECTION, pair=ready[0], dataset=ready[1], card="two-cores-epyc")
-    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
-    assert study.found("left_out")
-    for slug, why in study.found("left_out").items():
-        assert f"<code>{slug}</code> ({why})" in shown
-
-
 def test_a_draft_beside_the_target_that_gains_nothing_is_not_praised():
     row = {"batch": 1, "strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "tokens_per_s": 14.0}
     ahead = {**row, "strategy": "ssd", "params": STRATEGIES["ssd"].read({}), "speedup": 1.2, "tokens_per_s": 12.0}
@@ -122,13 +108,8 @@ def test_a_draft_beside_the_target_that_gains_nothing_is_not_praised():
 def test_the_form_offers_the_cards_and_tells_a_slip_beside_the_field(world, ready):
     client = world.page(world.bob)
     assert "Llama 70B with 1B on 4 + 1 H100" in client.get("/studies/new/").content.decode()
-    form = {
-        "kind": "projection",
-        "pair": str(ready[0].pk),
-        "dataset": str(ready[1].pk),
-        "lookahead": "5",
-        "queue": "cpu",
-    }
+    made_of = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
+    form = {"kind": "projection", **made_of, "lookahead": "5", "queue": "cpu"}
     for card, told in (
         ("{}", "format of the machine card is missing"),
         (json.dumps(ABSURD), "batches[0].draft_ms.1 of the machine card is 1000000000.0"),

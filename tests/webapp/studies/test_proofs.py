@@ -18,8 +18,7 @@ NARROW = "\u202f"  # between a number and its per cent sign
 
 
 @pytest.fixture
-def plan(world):
-    by = world.actor(world.bob)
+def plan(by):
     return make.study(by, PLAN, pair=make.pair(by), dataset=make.dataset(by), limit=2)
 
 
@@ -60,22 +59,18 @@ def test_the_plans_page_launches_a_proof_and_then_shows_what_came_of_it(world, p
     assert page.get(f"/api/v1/studies/{proof.pk}/document/").json()["format"] == "drafthouse.proof/1"
 
 
-def test_the_plans_page_says_how_long_a_proof_takes_where_the_pair_was_measured(world, plan):
-    by = world.actor(world.bob)
+def test_the_plans_page_says_how_long_a_proof_takes_where_the_pair_was_measured(world, by, plan):
     make.decode_all(make.comparison(by, pair=plan.pair))
     shown = world.page(world.bob).get(f"/studies/{plan.pk}/").content.decode()
     assert re.search(r"8 samples, about [\d.]+\s", shown)
 
 
-def test_those_who_may_only_look_see_no_button_and_are_refused(world, plan):
+def test_only_what_can_be_proved_by_who_may_launch_it_is_launched(world, plan):
     page = world.page(world.victor)
     assert "Prove on llama.cpp" not in page.get(f"/studies/{plan.pk}/").content.decode()
     assert page.post(f"/studies/{plan.pk}/prove/").status_code == 403
     assert world.script("read").post(f"/api/v1/studies/{plan.pk}/prove/").status_code == 403
     assert Study.objects.count() == 1
-
-
-def test_a_study_with_nothing_that_llama_cpp_can_be_given_is_refused_and_leaves_nothing(world, plan):
     settings = [row for row in plan.document["settings"] if row["strategy"] not in ("static", "threshold")]
     Study.objects.filter(pk=plan.pk).update(document={**plan.document, "settings": settings})
     oracle = make.study(world.actor(world.bob))

@@ -22,11 +22,6 @@ from worker.terminal.bench import parser_of
 from worker.terminal.prompt_files import read_prompt_file
 
 
-@pytest.fixture
-def by(world):
-    return world.actor(world.bob)
-
-
 def launched(by, dataset, **asked):
     return services.launch(kind=PAPERS, pair=make.pair(by), dataset=dataset, by=by, **asked)
 

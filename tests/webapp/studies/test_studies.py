@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import json
 import re
 
 import pytest
@@ -24,17 +23,9 @@ from webapp.studies.models import Study
 from webapp.studies.serializers import CARDS
 
 
-@pytest.fixture
-def ready(world):
-    by = world.actor(world.bob)
-    return make.pair(by), make.dataset(by)
-
-
 def post(world, ready, **changes):
     body = {"kind": "oracle", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), **changes}
-    options = changes.pop("options", {})
-    body.pop("options", None)
-    return world.script("submit").post("/api/v1/studies/", body, **options)
+    return world.script("submit").post("/api/v1/studies/", body)
 
 
 def test_it_is_enqueued_frozen_and_written_down(world, ready):
@@ -48,11 +39,6 @@ def test_it_is_enqueued_frozen_and_written_down(world, ready):
     assert AuditEntry.objects.filter(verb="launched", subject="study").count() == 1
 
 
-def test_one_idempotency_key_launches_once(world, ready):
-    answers = [post(world, ready, options={"headers": {"Idempotency-Key": "x"}}) for _ in range(3)]
-    assert {answer.json()["id"] for answer in answers} == {str(Study.objects.get().pk)}
-
-
 @pytest.mark.parametrize(
     ("changes", "field", "told"),
     [
@@ -61,8 +47,6 @@ def test_one_idempotency_key_launches_once(world, ready):
         ({"lookahead": 0}, "lookahead", "1"),
         ({"lookahead": 65}, "lookahead", "64"),
         ({"sampling": {"temperature": 1.0, "dice": "loaded"}}, "sampling.dice", "loaded"),
-        ({"sampling": {"temperature": 11.0}}, "sampling.temperature", "10"),
-        ({"sampling": {"temprature": 1}}, "sampling.temprature", "known"),
         ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
         ({"queue": "tpu"}, "queue", "tpu"),
         ({"loads": [1, 4]}, "loads", "A study of the kind oracle is not made for several users at once."),
@@ -104,8 +88,7 @@ def test_the_document_is_a_file_once_it_is_there_and_a_sentence_before(world, re
     assert sum(found["histogram"]) == found["oracle"]["target"]
 
 
-def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(world, ready):
-    by = world.actor(world.bob)
+def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(world, by, ready):
     study = make.study(by, pair=ready[0], dataset=ready[1])
     make.study(by, pair=ready[0], dataset=make.dataset(by, name="prose"))
     answer = world.page(world.victor).get(f"/studies/{study.pk}/")
@@ -116,8 +99,7 @@ def test_the_page_of_an_oracle_says_its_verdict_and_draws_other_sets_beside(worl
 
 
 @pytest.mark.parametrize(("mean", "said"), [(1.2, "static:1"), (7.6, "static:8"), (0.3, ""), (99.0, "static:64")])
-def test_an_oracle_says_what_to_set_to_begin_with_and_where_the_best_is_found(world, ready, mean, said):
-    by = world.actor(world.bob)
+def test_an_oracle_says_what_to_set_to_begin_with_and_where_the_best_is_found(world, by, ready, mean, said):
     study = make.study(by, document={**make.STUDIES["oracle"], "mean": mean}, pair=ready[0], dataset=ready[1])
     shown = world.page(world.bob).get(f"/studies/{study.pk}/").content.decode()
     assert (f"Begin with <b>{said}</b>" in shown) is bool(said) is not ("best without a draft" in shown)
@@ -135,8 +117,7 @@ def test_an_oracle_of_copies_says_which_to_begin_with(world, ready):
     assert "Begin with <b>lookup:10</b>" in shown and "prompt_lookup_max" in shown
 
 
-def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, ready):
-    by = world.actor(world.bob)
+def test_pages_of_studies_without_a_draft_say_whose_drafts_they_show(world, by, ready):
     asked = {"pair": make.target_alone(by), "dataset": ready[1]}
     oracle = make.study(by, **asked)
     shown = world.page(world.victor).get(f"/studies/{oracle.pk}/").content.decode()
@@ -198,10 +179,8 @@ def test_a_plan_for_several_users_shows_the_best_settings_by_load_and_what_to_se
         assert html.escape(paying(crossover)) in shown
     study.document["at_load"] = {**at_load, "elsewhere": []}
     study.save()
-    assert (
-        "no fixed lookahead and no copy is a gain"
-        in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
-    )
+    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
+    assert "no fixed lookahead and no copy is a gain" in shown
     study.document["at_load"] = None  # made for one user
     study.save()
     assert "At several users at once" not in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
@@ -249,13 +228,13 @@ def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, ready):
     shown = client.get("/studies/new/").content.decode()
     assert f"{ready[1].prompt_count} prompts, at most" in shown and "Worker w1 is free and begins at once." in shown
     form = {"kind": "plan", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "describe": "1"}
-    assert "<p>1 prompt, at most" in client.post("/studies/new/", {**form, "limit": "1"}).content.decode()
-    assert (
-        "No worker listens on <code>gpu</code>"
-        in client.post("/studies/new/", {**form, "queue": "gpu"}).content.decode()
-    )
-    assert "has no split &#x27;none&#x27;" in client.post("/studies/new/", {**form, "split": "none"}).content.decode()
-    assert "Choose a pair and prompts" in client.post("/studies/new/", {**form, "pair": ""}).content.decode()
+    for name, value, told in (
+        ("limit", "1", "<p>1 prompt, at most"),
+        ("queue", "gpu", "No worker listens on <code>gpu</code>"),
+        ("split", "none", "has no split &#x27;none&#x27;"),
+        ("pair", "", "Choose a pair and prompts"),
+    ):
+        assert told in client.post("/studies/new/", {**form, name: value}).content.decode()
     assert not Study.objects.exists()
 
 
@@ -307,7 +286,6 @@ def test_a_failed_study_says_why(world, ready):
 
 def test_a_worker_that_lost_its_lease_leaves_no_document(world, ready):
     study = Study.objects.get(pk=post(world, ready).json()["id"])
-    Job.objects.exclude(pk=study.job.pk).delete()
     late = jobs.claim(worker="w1", queues=["cpu"])
     jobs.give_back(job=late, reason="w1 went silent.", counts=False)
     jobs.claim(worker="w2", queues=["cpu"])
@@ -315,9 +293,3 @@ def test_a_worker_that_lost_its_lease_leaves_no_document(world, ready):
         services.finish(job=late, document=make.STUDIES["oracle"])
     study.refresh_from_db()
     assert study.document is None
-
-
-def test_documents_are_plain_json():
-    """The documents that stand for the engine's in these tests were written by the engine."""
-    for name, document in make.STUDIES.items():
-        assert json.loads(json.dumps(document, allow_nan=False)) == document, name

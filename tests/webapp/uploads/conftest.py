@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,7 @@ def s3_server() -> Iterator[str]:
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as server:
         assert server.stderr is not None
         said = next(line for line in server.stderr if "Running on" in line)
+        threading.Thread(target=server.stderr.read, daemon=True).start()  # it waits once its pipe is full
         yield said.split("Running on ")[1].strip()
         server.kill()
 

@@ -64,10 +64,13 @@ def test_a_chunk_that_is_not_what_its_name_says_leaves_nothing(world, stored, se
     assert stored() == [] and not Chunk.objects.exists()
 
 
-def test_a_chunk_nobody_listed_is_refused(world):
+def test_a_chunk_nobody_listed_or_of_a_complete_upload_is_refused(world):
     made = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"{}")).json()
     assert put(world.api(world.bob), made["id"], b"stray").status_code == 404
     assert put(world.api(world.bob), made["id"], b"x", "..%2f..%2fetc").status_code == 404
+    put(world.api(world.bob), made["id"], b"{}")
+    world.api(world.bob).post(f"/api/v1/uploads/{made['id']}/complete/")
+    assert put(world.api(world.bob), made["id"], b"{}").status_code == 409
 
 
 @pytest.mark.parametrize(
@@ -99,23 +102,13 @@ def test_a_manifest_that_does_not_add_up_is_refused(world, file):
     assert (answer.status_code, answer.json()["field"].startswith("files")) == (400, True)
 
 
-def test_one_name_twice_in_any_case_is_refused(world):
+def test_one_name_twice_and_more_than_the_quota_are_refused_before_a_byte_is_sent(world, settings):
     files = [{"path": name, "size": 0, "chunks": []} for name in ("a.json", "A.json")]
     assert world.api(world.bob).post("/api/v1/uploads/", {"name": "x", "files": files}).status_code == 400
-
-
-def test_the_quota_is_checked_before_a_byte_is_sent(world, settings):
     settings.TEAM_QUOTA_BYTES = 10
     answer = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"x" * 11))
     assert (answer.status_code, answer.json()["code"]) == (413, "quota-exceeded")
     assert "operator" in answer.json()["hint"]
-
-
-def test_a_complete_upload_takes_no_more(world):
-    made = world.api(world.bob).post("/api/v1/uploads/", manifest(a_json=b"{}")).json()
-    put(world.api(world.bob), made["id"], b"{}")
-    world.api(world.bob).post(f"/api/v1/uploads/{made['id']}/complete/")
-    assert put(world.api(world.bob), made["id"], b"{}").status_code == 409
 
 
 def test_the_sweep_removes_what_nobody_uses_and_only_that(world, stored):
@@ -144,9 +137,8 @@ def test_the_sweep_asks_only_for_what_it_can_delete(world):
     assert queries() == before
 
 
-def test_what_is_kept_again_while_the_sweep_is_at_work_stays(world, stored):
+def test_what_is_kept_again_while_the_sweep_is_at_work_stays(world, by, stored):
     """Between finding that nobody uses a chunk and deleting it, somebody may send the same content."""
-    by = world.actor(world.bob)
     services.keep(team=world.team, name="old", files=[("a.txt", b"the same")], by=by)
     Upload.objects.update(created=timezone.now() - timedelta(days=8))
     Chunk.objects.update(created=timezone.now() - timedelta(days=8))

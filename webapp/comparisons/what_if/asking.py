@@ -23,11 +23,10 @@ from decoding.public import (
     BadStrategy,
     Choice,
     Load,
+    PlayedSimulation,
     RecordedComparison,
     Simulation,
-    SimulationAtLoad,
     Slider,
-    SsdSimulation,
     Strategy,
     choose,
     current,
@@ -35,7 +34,7 @@ from decoding.public import (
     oracle,
     parse_choices,
     simulate,
-    simulate_at_load,
+    simulate_played,
 )
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
@@ -168,12 +167,12 @@ def _is_ahead(strategy: str) -> bool:
     return STRATEGIES[strategy].prepares_ahead
 
 
-def _play(found: RecordedComparison, choice: Choice) -> Simulation | SimulationAtLoad | SsdSimulation:
+def _play(found: RecordedComparison, choice: Choice) -> Simulation | PlayedSimulation:
     if refused := unknown(found, choice):
         raise refused
-    if choice.load != ONE:
-        return simulate_at_load(found, choice, choice.load.concurrency)
-    return found.ahead.play(choice) if found.ahead and choice.spec.prepares_ahead else simulate(found, choice)
+    if choice.load == ONE and not choice.spec.prepares_ahead:
+        return simulate(found, choice)
+    return simulate_played(found, choice, choice.load.concurrency)
 
 
 def _fit(
@@ -223,7 +222,7 @@ def _with(choice: Choice, param: str, value: float) -> Choice:
     return Choice(choice.strategy, {**choice.params, param: value}).at(choice.load)
 
 
-def _point(value: Any, at: Simulation | SimulationAtLoad | SsdSimulation) -> dict[str, float]:
+def _point(value: Any, at: Simulation | PlayedSimulation) -> dict[str, float]:
     low, high = at.possible
     return {"value": value, "ratio": at.ratio, "low": low, "high": high, "unmeasured": at.unmeasured}
 
@@ -257,7 +256,7 @@ def answers_along(comparison: Comparison, asked: str, most: int) -> list[dict[st
 def _result(
     found: RecordedComparison,
     choice: Choice,
-    simulation: Simulation | SimulationAtLoad | SsdSimulation,
+    simulation: Simulation | PlayedSimulation,
     fit: Mapping[str, Any],
 ) -> dict[str, Any]:
     correction = fit["correction"]

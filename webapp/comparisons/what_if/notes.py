@@ -9,17 +9,16 @@ from typing import Any
 from decoding.public import (
     STRATEGIES,
     Choice,
+    PlayedSimulation,
     RecordedComparison,
     Simulation,
-    SimulationAtLoad,
-    SsdSimulation,
     SsdTracks,
     Strategy,
     remarks_on,
 )
 
 
-def _prices(found: RecordedComparison, simulation: SimulationAtLoad) -> Iterator[str]:
+def _prices(found: RecordedComparison, simulation: PlayedSimulation) -> Iterator[str]:
     """Say which prices of joint passes were measured here, and which are extended."""
     users = simulation.users
     measured = _counted(sorted(found.widest))
@@ -95,7 +94,7 @@ def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
 def notes_of(
     found: RecordedComparison,
     choice: Choice,
-    simulation: Simulation | SimulationAtLoad | SsdSimulation,
+    simulation: Simulation | PlayedSimulation,
     fit: Mapping[str, Any],
 ) -> Iterator[str]:
     correction = fit["correction"]
@@ -111,7 +110,7 @@ def notes_of(
             "gets the mean price, so do not rely on small differences between lookaheads. Repeat the comparison on a "
             "quiet machine or on more prompts."
         )
-    if isinstance(simulation, SimulationAtLoad):
+    if isinstance(simulation, PlayedSimulation) and simulation.users > 1:
         yield from _prices(found, simulation)
     elif simulation.unmeasured > 0:
         yield (

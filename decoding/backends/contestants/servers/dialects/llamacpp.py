@@ -8,7 +8,6 @@ from typing import ClassVar
 from decoding.backends.contestants.servers.dialects.base import (
     LONGEST_DRAFT,
     Ask,
-    Dialect,
     EventReader,
     Json,
     Piece,
@@ -18,6 +17,7 @@ from decoding.backends.contestants.servers.dialects.base import (
     text_of,
     whole,
 )
+from decoding.backends.contestants.servers.dialects.openai import OpenAI
 from decoding.errors import ServerFailed
 from decoding.trace.events import FinishReason, Reported
 
@@ -87,13 +87,15 @@ def _longest(counted: Counter[int]) -> int:
     return longest if longest <= LONGEST_DRAFT else -1
 
 
-class LlamaCpp(Dialect):
+class LlamaCpp(OpenAI):
     name = "llamacpp"
     title = "llama.cpp"
     met = "llama-server of llama-cpp-python 0.3.36"
     programs = ("llama-server",)
     route = "/completion"
+    health = "/health"
     takes_ids = True
+    goes_past_end = True
     cache = "cache_prompt: false"
     switches = True
     metrics: ClassVar = {
@@ -126,13 +128,6 @@ class LlamaCpp(Dialect):
 
     def reading(self, ask: Ask) -> EventReader:
         return LlamaCppReader(may_draft=ask.speculation != "off")
-
-    def models(self) -> str:
-        return "/v1/models"
-
-    def names(self, listed: Json) -> list[str]:
-        data = listed.get("data")
-        return [text_of(table(one).get("id")) for one in data] if isinstance(data, list) else []
 
 
 DIALECT = LlamaCpp()

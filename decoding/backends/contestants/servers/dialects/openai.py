@@ -82,4 +82,23 @@ class OpenAI(Dialect):
         return [text_of(table(one).get("id")) for one in data] if isinstance(data, list) else []
 
 
+class OpenAIWithIds(OpenAI):
+    """The same with token ids in and out, and fields that OpenAI has not."""
+
+    health = "/health"
+    takes_ids = True
+    goes_past_end = True
+
+    def body(self, ask: Ask) -> Json:
+        return {
+            **super().body(ask),
+            "add_special_tokens": False,
+            "ignore_eos": ask.sampling.ignore_eos,
+            "repetition_penalty": ask.sampling.repetition_penalty,
+            "skip_special_tokens": False,
+            "stream_options": {"include_usage": True, "continuous_usage_stats": True},
+            "top_k": ask.sampling.top_k,
+        }
+
+
 DIALECT = OpenAI()

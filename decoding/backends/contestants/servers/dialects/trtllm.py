@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 from decoding.backends.contestants.servers.dialects.base import Ask, EventReader, Json, Piece, number, table
-from decoding.backends.contestants.servers.dialects.openai import Completions, OpenAI
+from decoding.backends.contestants.servers.dialects.openai import Completions, OpenAIWithIds
 
 
 class TrtLlmReader(Completions):
@@ -29,26 +29,11 @@ class TrtLlmReader(Completions):
         )
 
 
-class TensorRT(OpenAI):
+class TensorRT(OpenAIWithIds):
     name = "trtllm"
     title = "TensorRT-LLM"
-    health = "/health"
     programs = ("trtllm-serve",)
-    takes_ids = True
-    goes_past_end = True
     cache = "start it with kv_cache_config.enable_block_reuse: false; a request that used it is reported"
-
-    def body(self, ask: Ask) -> Json:
-        sampling = ask.sampling
-        return {
-            **super().body(ask),
-            "add_special_tokens": False,
-            "ignore_eos": sampling.ignore_eos,
-            "repetition_penalty": sampling.repetition_penalty,
-            "skip_special_tokens": False,
-            "stream_options": {"include_usage": True, "continuous_usage_stats": True},
-            "top_k": sampling.top_k,
-        }
 
     def reading(self, ask: Ask) -> EventReader:
         return TrtLlmReader()

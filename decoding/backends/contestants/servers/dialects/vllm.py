@@ -6,7 +6,7 @@ import dataclasses
 from typing import ClassVar
 
 from decoding.backends.contestants.servers.dialects.base import Ask, EventReader, Json, histogram, table, whole
-from decoding.backends.contestants.servers.dialects.openai import Completions, OpenAI
+from decoding.backends.contestants.servers.dialects.openai import Completions, OpenAIWithIds
 from decoding.trace.events import Reported
 
 
@@ -23,14 +23,11 @@ class VllmReader(Completions):
         )
 
 
-class VLLM(OpenAI):
+class VLLM(OpenAIWithIds):
     name = "vllm"
     title = "vLLM"
     met = "vLLM 0.32.0 on the CPU"
-    health = "/health"
     programs = ("vllm",)
-    takes_ids = True
-    goes_past_end = True
     cache = "cache_salt, new for each request"
     metrics: ClassVar = {
         "num_spec_steps": "vllm:spec_decode_num_drafts_total",
@@ -41,18 +38,7 @@ class VLLM(OpenAI):
     accepted_at = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 
     def body(self, ask: Ask) -> Json:
-        sampling = ask.sampling
-        return {
-            **super().body(ask),
-            "add_special_tokens": False,
-            "cache_salt": ask.salt,
-            "ignore_eos": sampling.ignore_eos,
-            "repetition_penalty": sampling.repetition_penalty,
-            "return_token_ids": True,
-            "skip_special_tokens": False,
-            "stream_options": {"include_usage": True, "continuous_usage_stats": True},
-            "top_k": sampling.top_k,
-        }
+        return {**super().body(ask), "cache_salt": ask.salt, "return_token_ids": True}
 
     def reading(self, ask: Ask) -> EventReader:
         return VllmReader()

@@ -1,4 +1,4 @@
-"""A model that is a table: exact in float64, instant, a real `ModelRunner`. Tests and demonstrations stand on it."""
+"""A model that is a table: exact in float64, instant, a real `ModelRunner`. Tests stand on it."""
 
 from __future__ import annotations
 
