@@ -12,7 +12,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel, Pair
 from webapp.studies.models import Classifier
-from worker import database, hub, listening, materials
+from worker import database, listening, materials
 from worker.engine_process import EngineDied, EngineProcess
 from worker.memory import OverLimit
 from worker.messages import JobProgress, LocalPair, Order, Report
@@ -21,6 +21,7 @@ from worker.pulse import Hold
 T = TypeVar("T")
 WRITE_EVERY = 0.2  # s: each round's worth of progress need not be written
 EPOCHS_A_LINE = 10
+MIB = 2**20
 
 
 class Attempt:
@@ -48,13 +49,18 @@ class Attempt:
             self.insist(lambda: tallies.add(tallies.ENGINE_DEATHS, self.job.kind, cause))
             raise
 
-    def folder_of(self, model: LanguageModel, on_progress: hub.OnProgress = hub.ignore) -> Path:
-        """Bring a model here. `on_progress` hears how many bytes of how many."""
-        return self.insist(lambda: materials.folder_of(self.hold, model, on_progress))
+    def folder_of(self, model: LanguageModel) -> Path:
+        """Bring a model here."""
+        return self.insist(lambda: materials.folder_of(self.hold, model, self._bringing))
 
     def local_pair(self, pair: Pair, classifiers: Iterable[Classifier] = ()) -> LocalPair:
         """Bring a pair here."""
-        return self.insist(lambda: materials.local_pair(self.hold, pair, classifiers))
+        return self.insist(lambda: materials.local_pair(self.hold, pair, classifiers, self._bringing))
+
+    def _bringing(self, done: int, due: int) -> None:
+        """Show how many bytes of a model are here."""
+        if due >= MIB:
+            self.record(JobProgress("bringing a model's files here, in MiB", done // MIB, due // MIB))
 
     def progress(self, done: int, total: int) -> None:
         self.hold.progress(done, total)

@@ -43,10 +43,13 @@ class NotHere(Exception):
     """A model that this machine does not have and cannot get; the message says why."""
 
 
-def local_pair(hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = ()) -> LocalPair:
+def local_pair(
+    hold: Hold, pair: Pair, classifiers: Iterable[Classifier] = (), on_progress: OnProgress = ignore
+) -> LocalPair:
+    """Bring a pair here. `on_progress` hears how many bytes of how many."""
     return LocalPair(
-        target=folder_of(hold, pair.target),
-        draft=folder_of(hold, pair.draft) if pair.draft else None,
+        target=folder_of(hold, pair.target, on_progress),
+        draft=folder_of(hold, pair.draft, on_progress) if pair.draft else None,
         device=device_of(hold.job.queue),
         classifiers={str(one.pk): _assembled(hold, one.upload, classifying.files(one.upload)) for one in classifiers},
         other_tokenizer=pair.other_tokenizer,

@@ -142,7 +142,7 @@ def test_ids_that_are_not_the_files_own_are_refused(tmp_path: Path) -> None:
 def test_a_pair_says_what_its_models_were_and_whose_speed_is_measured(tmp_path: Path) -> None:
     folder = made(exported(save_with_bpe(tmp_path / "model", "llama", **LLAMA), tmp_path / "model.gguf"))
     (sentence,) = (found.sentence for found in check_pair(folder, None).findings if found.topic == "target from GGUF")
-    assert "dequantised from model.gguf (F32, 0 MB)" in sentence
+    assert "dequantised from a GGUF file (F32, 0 MB)" in sentence
 
 
 def test_formats_are_those_of_the_gguf_package() -> None:

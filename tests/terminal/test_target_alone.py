@@ -188,13 +188,15 @@ def test_a_gguf_file_is_compared_as_the_folder_that_is_made_of_it_once(tmp_path,
     (tmp_path / "prompts.txt").write_text("def add(a, b)\n")
     found = []
     for target in (folder, file, file.parent):
+        if target == file.parent:
+            file.rename(file.with_name("two.gguf"))  # the folder made of it is used again
         options = ["--target", str(target), "--prompts", str(tmp_path / "prompts.txt"), "--max-new-tokens", "8"]
         assert compare([*options, "--strategies", "lookup", "--json", str(tmp_path / "result.json")]) == 0
         found.append(compared(tmp_path / "result.json"))
     texts = [[sample["tokens"] for row in each["strategies"] for sample in row["samples"]] for each in found]
     assert texts[0] == texts[1] == texts[2]
-    assert found[1]["pair"]["target"]["gguf"].startswith("one.gguf (F32, ")
-    assert "The target was dequantised from one.gguf" in capsys.readouterr().err
+    assert found[1]["pair"]["target"]["gguf"].startswith("a GGUF file (F32, ")
+    assert capsys.readouterr().err.count("The target was dequantised from a GGUF file (F32, ") == 2
     assert len(list((tmp_path / "data" / "models").iterdir())) == 1
 
 

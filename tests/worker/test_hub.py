@@ -18,6 +18,7 @@ from tests.kit.hub import COMMIT, Hub
 from tests.kit.hub import hub as a_hub
 from tests.worker.conftest import prompts
 from webapp.accounts import services as accounts
+from webapp.comparisons.models import Comparison
 from webapp.core.hub import HubModel, parse
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
@@ -29,6 +30,7 @@ from webapp.studies.kinds import ORACLE
 from worker import gauges, hub
 from worker.disk import DISK_FULL, NotNow, Stopped
 
+STARTER = Path(__file__).parents[2] / "starter" / "pair"
 ANOTHER = "fedcba9876543210fedcba9876543210fedcba98"
 
 
@@ -292,6 +294,17 @@ def test_another_team_gets_no_gated_model_out_of_the_cache(answering, team, make
     make_worker(queue="light").look()
     model.refresh_from_db()
     assert model.state == "refused" and model.reason.startswith("some/model is gated. ")
+
+
+def test_a_comparison_shows_how_much_of_a_model_it_has_fetched(answering, launch, team, make_worker):
+    folder = STARTER / "draft"
+    answering.add("starter/draft", {file.name: file.read_bytes() for file in folder.iterdir()})
+    pair = registry.add_pair(name="alone", target=HubModel("starter/draft"), draft=None, by=team)
+    launch(pair=pair, strategies=[{"strategy": "lookup"}])
+    make_worker().look()
+    job = Comparison.objects.get().job
+    assert job.state == "succeeded"
+    assert job.events.filter(sentence__startswith="Bringing a model's files here, in MiB: ").count() == 1
 
 
 @pytest.mark.parametrize("kind", ["comparison", "training", "study"])

@@ -114,7 +114,7 @@ def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, make_worker, gg
     make_worker(queue="light").look()
     model.refresh_from_db()
     assert (model.state, model.reason) == ("ready", "")
-    assert model.facts["gguf"].startswith("tiny.gguf (F32, ") and model.facts["runner"] == "transformers"
+    assert model.facts["gguf"].startswith("a GGUF file (F32, ") and model.facts["runner"] == "transformers"
     assert [one["teams"] for one in materials.cached()] == [[str(team.home.pk)]] * 2  # the file, and its folder
 
 

@@ -41,6 +41,12 @@ class FormField:
     depends: bool = False  # its choices change with other fields
 
     can_be_empty: bool = False
+    typed: str = ""  # what may be typed in place of a choice
+
+    @property
+    def text(self) -> str:
+        """The value, if it was typed."""
+        return "" if any(key == str(self.value) for key, _ in self.choices) else str(self.value)
 
     @property
     def needs_blank(self) -> bool:
@@ -160,6 +166,7 @@ class Form:
             blocked=blocked,
             depends=hasattr(field, "offered") or hasattr(field, "blocked"),
             can_be_empty=not field.required and field.default in (empty, None, ""),
+            typed=getattr(field, "typed", ""),
         )
 
     def _choices(self, name: str) -> list[tuple[str, str]]:
@@ -198,8 +205,8 @@ class Form:
         for name, field in self.blank.fields.items():
             if isinstance(field, serializers.BooleanField):
                 plain[name] = name in posted
-            elif name not in self.nested and posted.get(name, "") != "":
-                plain[name] = typed(field, posted[name])
+            elif name not in self.nested and (given := posted.get(f"{name}.typed", "") or posted.get(name, "")):
+                plain[name] = typed(field, given)
         for outer, kind in self.nested.items():
             values = {str(name): posted.get(f"{outer}.{name}", "") for name in kind().fields}
             if filled := typed_all(kind().fields, values):

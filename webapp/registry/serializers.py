@@ -94,6 +94,12 @@ class NewModel(Input):
 class ModelField(Visible):
     """A model of the team, or an id of the hub, whose model is added with the pair."""
 
+    typed = "or an id of the Hugging Face hub: owner/name"
+    default_error_messages = {
+        "unknown": "{name:.40} is no model of the team, and no id of the Hugging Face hub, such as owner/name or "
+        "owner/name@revision."
+    }
+
     def __init__(self, **options: Any) -> None:
         super().__init__(queryset=LanguageModel.objects.all(), **options)
 

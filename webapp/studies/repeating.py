@@ -23,7 +23,7 @@ FIRST_TURNS = 'grep \'"follows": ""\''
 def asked(study: Study, classifier: Classifier | None) -> papers.RepeatOptions:
     """Options of the study in files of fixed names, after the commands that make these files."""
     is_chat = study.dataset.prompts.filter(chat__isnull=False).exists()
-    words = ["--target", "target", "--draft", "draft"]
+    words = [word for role, model in study.pair.by_role.items() for word in (f"--{role}", _place(role, model))]
     words += ["--prompts", "prompts.jsonl", "--form", "messages" if is_chat else "plain"]
     if study.pair.other_tokenizer != "auto":
         words += ["--other-tokenizer", study.pair.other_tokenizer]
@@ -47,12 +47,17 @@ def _files(study: Study, classifier: Classifier | None) -> Iterator[str]:
         yield f'mkdir -p disco; for name in {names}; do ./drafthouse ask GET "{address}" > disco/$name; done'
 
 
+def _place(role: str, model: LanguageModel) -> str:
+    """Return the id of a model of the hub, with its commit, or the folder of any other."""
+    if model.source != LanguageModel.Origin.HUB:
+        return role
+    return f"{model.location}@{model.facts.get('commit') or model.revision}"
+
+
 def _model(role: str, model: LanguageModel) -> Iterator[str]:
     match model.source:
         case LanguageModel.Origin.HUB:
-            revision = model.facts.get("commit") or model.revision
-            pinned = ["--revision", revision] if revision else []
-            yield shlex.join(["hf", "download", model.location, *pinned, "--local-dir", role])
+            pass  # its id says where it comes from
         case LanguageModel.Origin.UPLOAD:
             yield f"# {role}: a copy of the folder that was sent as the model {_named(model)}"
         case _:

@@ -37,7 +37,8 @@ def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, c
     pair, loaded = load_pair(order.pair, residents, is_recorded=True)
     emit(loaded)
     steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts)})
-    recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
+    with closing(pair):  # chats are rendered in a process of its own
+        recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
     if cancelled():
         return
     names = [recording.prompt for recording in recorded.recordings]
@@ -180,7 +181,8 @@ def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, c
     pair, loaded = load_pair(order.pair, residents, is_recorded=True)
     emit(loaded)
     steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts), PROJECTING: 0, MAPPING: 0})
-    recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
+    with closing(pair):
+        recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
         return
     name = next(iter(pair.usable(order.pair.classifiers)), None)

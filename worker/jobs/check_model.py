@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from worker.engine.residents import Residents
 
 KIND = CHECK_MODEL
-MIB = 2**20
 SENTENCE = "Drafthouse reads this sentence back."
 
 
@@ -74,12 +73,8 @@ def work(attempt: Attempt) -> None:
     model = attempt.insist(lambda: LanguageModel.objects.select_related("upload").get(job=attempt.job))
     facts: dict[str, object] = {}
 
-    def tell(done: int, due: int) -> None:
-        if due >= MIB:
-            attempt.record(JobProgress("bringing its files here, in MiB", done // MIB, due // MIB))
-
     try:
-        folder = attempt.folder_of(model, tell)
+        folder = attempt.folder_of(model)
         for report in attempt.reports(CheckModel(folder)):
             match report:
                 case JobProgress():

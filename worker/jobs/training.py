@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,16 +72,17 @@ class Train(PairOrder):
         def on_progress(step: making.TrainingStep) -> None:
             steps(step.phase, step.done, step.due, step.detail, step.numbers)
 
-        classifier = making.make_classifier(
-            pair,
-            material,
-            self.sampling,
-            others=self.others,
-            texts=self.texts,
-            how=how,
-            on_progress=on_progress,
-            cancelled=cancelled,
-        )
+        with closing(pair):  # chats are rendered in a process of its own
+            classifier = making.make_classifier(
+                pair,
+                material,
+                self.sampling,
+                others=self.others,
+                texts=self.texts,
+                how=how,
+                on_progress=on_progress,
+                cancelled=cancelled,
+            )
         if not cancelled():
             classifier.save(self.folder)
             emit(Trained())

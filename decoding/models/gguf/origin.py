@@ -15,9 +15,9 @@ FILE = "gguf.json"
 
 @dataclass(frozen=True)
 class GgufOrigin:
-    """The GGUF file whose weights a folder holds dequantised."""
+    """The GGUF file whose weights a folder holds dequantised. Not its name: all files of this content share the folder,
+    those of other teams too."""
 
-    name: str
     format: str  # such as Q4_K_M
     size: int  # bytes
 
@@ -25,7 +25,7 @@ class GgufOrigin:
         (folder / FILE).write_text(json.dumps(dataclasses.asdict(self)), encoding="utf-8")
 
     def __str__(self) -> str:
-        return f"{self.name} ({self.format}, {self.size / 1e6:,.0f} MB)"
+        return f"a GGUF file ({self.format}, {self.size / 1e6:,.0f} MB)"
 
 
 def about_speed(role: str, file: str) -> str:
@@ -42,6 +42,6 @@ def origin_of(folder: Path) -> GgufOrigin | None:
     if kept is None:
         return None
     try:
-        return GgufOrigin(str(kept["name"])[:255], str(kept["format"])[:20], int(kept["size"]))
+        return GgufOrigin(str(kept["format"])[:20], int(kept["size"]))
     except (KeyError, TypeError, ValueError, OverflowError):
         raise BadCheckpoint(f"{folder / FILE} does not say which file the weights are from. Remove it.") from None

@@ -55,7 +55,7 @@ def write_folder(file: Path, folder: Path, on_tensor: Callable[[int, int], None]
         _write_weights(file, weights, _planned(header, names, config, "F16"), on_tensor)
     except _TooLarge:
         _write_weights(file, weights, _planned(header, names, config, "F32"), on_tensor)
-    GgufOrigin(file.name, header.format, header.size).write(folder)
+    GgufOrigin(header.format, header.size).write(folder)
     facts = inspect(folder)  # refuses what belongs to different models
     check_tokenizer(vocabulary, tokenizer_of(facts).encode)
 

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -23,21 +20,13 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel, ServerFailed
 from decoding.models.checkpoints import load
 from decoding.trace.events import Delivered, Event, Recorder, Reported
+from tests.kit.transformers_serve import program
 from worker.started_server import started
 from worker.terminal.compare import main
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
-VARIABLE = "DRAFTHOUSE_TRANSFORMERS"
 PAIR = Path(__file__).parents[3] / "starter" / "pair"
 PROMPT = "def is_prime(n):\n"
-
-
-def program() -> str:
-    """Find `transformers` with the packages of transformers[serving]."""
-    found = os.environ.get(VARIABLE) or (find_spec("fastapi") and shutil.which("transformers"))
-    if not found:
-        pytest.skip(f"no transformers serve: install transformers[serving], or set {VARIABLE} to its program")
-    return found
 
 
 def command(part: str) -> list[str]:

@@ -69,11 +69,11 @@ def test_the_longer_a_comparison_runs_the_rarer_its_report_is_made_anew():
 def test_a_result_says_which_models_were_gguf_files_and_whose_speed_it_is(world):
     comparison = make.comparison(world.actor(world.bob))
     target = comparison.pair.target
-    facts = {**target.facts, "gguf": "tiny.gguf (Q4_K_M, 1 MB)"}
+    facts = {**target.facts, "gguf": "a GGUF file (Q4_K_M, 1 MB)"}
     registry.model_is_ready(model=target, facts=facts)
     make.decode_all(comparison)
     (warning,) = report(comparison)["warnings"]
-    assert warning.startswith("The target was dequantised from tiny.gguf (Q4_K_M, 1 MB)")
+    assert warning.startswith("The target was dequantised from a GGUF file (Q4_K_M, 1 MB)")
 
 
 def test_few_prompts_have_no_interval_but_the_difference_to_the_baseline(world):

@@ -88,7 +88,7 @@ def test_every_comparison_in_the_documentation_can_be_asked_for(
     for name in ("target", "draft"):
         (tmp_path / "path/to" / name).symlink_to(ROOT / "starter/pair" / name)
     (tmp_path / "prompts.jsonl").write_text('{"text": "one"}\n')
-    for name, form in (("chats.jsonl", "chat.jsonl"), ("log.jsonl", "log.jsonl")):
+    for name, form in (("chats.jsonl", "chat.jsonl"), ("cities.jsonl", "chat.jsonl"), ("log.jsonl", "log.jsonl")):
         (tmp_path / name).symlink_to(ROOT / "tests/decoding/prompt_files" / form)
     monkeypatch.chdir(tmp_path)
     assert read_arguments(words[1:]).choices

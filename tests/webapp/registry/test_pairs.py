@@ -98,6 +98,24 @@ def test_ids_of_the_hub_make_a_pair_and_each_model_once(world):
     assert list(rows) == [("org/large", "main", "fetch-model"), ("org/small", "v1", "fetch-model")]
 
 
+def test_the_form_takes_a_typed_id_of_the_hub_before_a_chosen_model(world):
+    target = make.model(world.actor(world.bob))
+    client = world.page(world.bob)
+    told = {
+        "name": "p",
+        "target": str(target.pk),
+        "target.typed": "org/big@v1",
+        "draft": str(target.pk),
+        "draft.typed": "",
+    }
+    shown = client.post("/pairs/new/", {**told, "target.typed": "org/"}).content.decode()
+    assert 'value="org/"' in shown and "org/ is no model of the team, and no id of the Hugging Face hub" in shown
+    assert not Pair.objects.exists()
+    assert client.post("/pairs/new/", told).status_code == 302
+    pair = Pair.objects.get()
+    assert (pair.target.location, pair.target.revision, pair.draft) == ("org/big", "v1", target)
+
+
 def test_what_is_neither_a_model_nor_an_id_of_the_hub_makes_no_pair(world):
     for target in ("nobody", "a/b/c", "../etc", "a/b@../c"):
         answer = world.api(world.bob).post("/api/v1/pairs/", {"name": "p", "target": target})

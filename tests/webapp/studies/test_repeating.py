@@ -37,18 +37,19 @@ def test_the_options_name_files_split_and_sampling(by):
     assert "--split" not in found.options
 
 
-def test_a_model_is_named_or_downloaded_and_a_classifier_is_fetched_to_where_commands_look_for_it(by):
+def test_a_model_is_named_or_taken_from_the_hub_and_a_classifier_is_fetched_to_where_commands_look_for_it(by):
     study = launched(by, make.dataset(by))
     draft = study.pair.draft
     draft.source, draft.upload, draft.location, draft.facts = "hub", None, "org/tiny", {"commit": "abc123"}
     files = make.upload(by, {"classifier.safetensors": make.safetensors({"w": [2, 2]}), "card.json": b"{}"})
     classifier = classifying.add_classifier(name="disco", pair=study.pair, upload=files, by=by)
-    target, hub, _, disco = repeating.asked(study, classifier).files
+    found = repeating.asked(study, classifier)
+    target, _, disco = found.files
     assert (
         target
         == f"# target: a copy of the folder that was sent as the model target (/api/v1/models/{study.pair.target_id}/)"
     )
-    assert hub == "hf download org/tiny --revision abc123 --local-dir draft"
+    assert "--target target --draft org/tiny@abc123 " in found.options
     assert "for name in card.json classifier.safetensors; do" in disco and "> disco/$name" in disco
     assert f"/api/v1/classifiers/{classifier.pk}/files/$name/" in disco
 
