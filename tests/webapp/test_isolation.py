@@ -21,7 +21,7 @@ TABLE = """
   GET    teams-detail members-detail jobs-detail jobs-cancel jobs-events jobs-news jobs-telemetry uploads-detail
   GET    models-detail pairs-detail datasets-detail datasets-prompts datasets-token-lengths endpoints-detail
   GET    classifiers-detail classifiers-page classifiers-file studies-detail studies-file studies-document
-  GET    studies-figures comparisons-detail comparisons-rounds comparisons-parquet comparisons-spec-bench
+  GET    studies-figures comparisons-detail comparisons-rounds comparisons-spec-bench
   GET    comparisons-file comparisons-report comparisons-csv comparisons-worst comparisons-events shares-detail
   GET    runs-detail pairs-history conditions-detail views-detail samples-detail samples-trace
 200 200 200 200 401 200 200 200

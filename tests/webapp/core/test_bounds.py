@@ -26,7 +26,7 @@ SHA = "0" * 64
         ("uploads", {"name": "x", "files": [{"path": "a", "size": 1, "chunks": [SHA] * 100_001}]}, "files.0.chunks",
          "This has 100001 entries; it must have at most 100000."),
         ("pairs", {"name": "x", "target": "gpt2", "draft": "gpt2"}, "target",
-         "This is gpt2; it must be an id, as the lists of the API show it, or the name of one of them."),
+         "gpt2 is no model of the team, and no id of the Hugging Face hub, such as owner/name or owner/name@revision."),
         ("comparisons", {"sampling": {"temperature": 99}}, "sampling.temperature",
          "This is 99; it must be from 0.0 to 10.0."),
     ],
