@@ -20,8 +20,8 @@ from decoding.replay.workload import planned_ahead, samples_ahead
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
 from tests.kit.beside import table_draft
+from tests.kit.linux import LINUX
 from tests.kit.pairs import LETTERS, pair
-from tests.kit.processes import LINUX
 from tests.kit.worlds import some_classifier
 
 pytestmark = pytest.mark.slow

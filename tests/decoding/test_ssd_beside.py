@@ -22,9 +22,9 @@ from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed, runner_in
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from tests.kit.beside import ANYWHERE, alike, table_draft
+from tests.kit.linux import LINUX
 from tests.kit.pairs import Letters
 from tests.kit.patient import Patient, Striking
-from tests.kit.processes import LINUX
 from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 

@@ -19,8 +19,8 @@ from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Verified
+from tests.kit.linux import LINUX
 from tests.kit.patient import Patient
-from tests.kit.processes import LINUX
 from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
 

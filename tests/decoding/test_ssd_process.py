@@ -23,7 +23,8 @@ from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
-from tests.kit.processes import DEADLINE, LINUX, state, until
+from tests.kit.linux import LINUX
+from tests.kit.processes import DEADLINE, state, until
 from tests.kit.table import TableRunner
 
 pytestmark = pytest.mark.slow

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.processes import LINUX, state
+from tests.kit.linux import LINUX
+from tests.kit.processes import state
 from tests.worker.conftest import until
 from worker import leash
 

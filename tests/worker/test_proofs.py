@@ -10,7 +10,8 @@ import pytest
 from decoding.errors import BadServer
 from tests.kit import make
 from tests.kit.comparisons import succeeded
-from tests.kit.processes import LINUX, family, state
+from tests.kit.linux import LINUX
+from tests.kit.processes import family, state
 from tests.worker.conftest import prompts, until
 from tests.worker.killing import killable_worker
 from webapp.registry.models import LanguageModel, Pair, Readiness

@@ -18,7 +18,7 @@ from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.weights import greedy_steps, streamed_words
 from tests.decoding.servers.wire import Asked, Reply, Script, Wire, events, serving
 from tests.kit.comparisons import is_whole, succeeded
-from tests.kit.processes import LINUX
+from tests.kit.linux import LINUX
 from tests.worker import killing
 from tests.worker.conftest import DEADLINE, prompts, until
 from tests.worker.killing import killable_worker
