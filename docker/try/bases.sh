@@ -42,7 +42,7 @@ user() { # FOLDER NAME: as in the official image, where Debian's package makes n
     chroot "$roots/$1" id "$2" >/dev/null 2>&1 || chroot "$roots/$1" useradd --system "$2"
 }
 
-debian python bookworm python3,python3-pip,python-is-python3,ca-certificates
+debian python bookworm python3,python3-pip,python-is-python3,ca-certificates,gcc,libc6-dev,python3-dev # the last three for worker-gpu: a build reaches no mirror
 rm -f "$roots"/python/usr/lib/python3.*/EXTERNALLY-MANAGED
 image python python --cmd python3
 
