@@ -194,7 +194,8 @@ def inspect(folder: Path | str | ModelFolder) -> ModelFolder:
 def _inspected(folder: Path) -> ModelFolder:
     refuse_gguf(folder)
     if not folder.is_dir():
-        raise BadCheckpoint(f"{folder} is not a folder. Name the folder that holds the model's config.json.")
+        what = "a file, and not GGUF by its first bytes" if folder.is_file() else "not a folder"
+        raise BadCheckpoint(f"{folder} is {what}. Name the folder that holds the model's config.json, or a GGUF file.")
     check_files(folder)
     config = read_json(folder / "config.json", LARGEST_CONFIG)
     if other := other_kind({file.name for file in folder.iterdir()}, config or {}):

@@ -218,6 +218,7 @@ NOVEL, BRIM = (json.dumps({"id": name, "text": "w1 " * count}) for name, count i
         (NOVEL, (), "Prompt novel has 200 tokens"),
         (BRIM, (), "leaves no room"),
         ("", ("--target", "gone"), "gone is not a folder."),
+        ("", ("--target", "prompts.jsonl"), "prompts.jsonl is a file, and not GGUF by its first bytes."),
         ("", ("--strategies", "ssd:2", "--other-tokenizer", "slem"), "ssd:2 needs a draft that says"),
         ("", ("--strategies", "assisted", "--other-tokenizer", "slem"), "with as many outputs (97 each)"),
         ("", ("--json", "gone/result.json"), "cannot be written: No such file or directory."),
