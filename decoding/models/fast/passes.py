@@ -115,7 +115,8 @@ class StaticPasses:
 
     def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
         count = len(ids)
-        rows = min(1 << (count - 1).bit_length(), max(count, self._cache.slots - start))
+        rows = 1 << (count - 1).bit_length()  # few forms are captured
+        rows = rows if rows <= min(MOST_CAPTURED_ROWS, self._cache.slots - start) else count
         form = self._form(rows, rows, start + rows, is_tree=True)
         static = self._static(form)
         torch.arange(start, start + rows, out=static.slots)
