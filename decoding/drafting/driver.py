@@ -221,7 +221,6 @@ class SourceDrafter(Drafter):
             launched.append(choices.last)
             fed = choices.last.next
             stop = self._stop(next_of(asking), len(launched), room)
-        launched[-1].launched.wait()
         read = [each.read() for each in launched]
         tokens = [token for token, _, _ in read]
         if min(tokens) < 0:

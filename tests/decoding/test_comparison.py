@@ -127,14 +127,14 @@ def test_a_warm_up_says_how_far_it_is() -> None:
 
 
 def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
-    """Texts here go from 4 tokens to 340, so they have forms of 256 slots and of 512."""
-    config = models.LLAMA | {"vocab_size": len(LETTERS), "max_position_embeddings": 512}
+    """Texts here go from 4 tokens to 740, so they have forms of 256 slots, of 512 and of 1,024."""
+    config = models.LLAMA | {"vocab_size": len(LETTERS), "max_position_embeddings": 1024}
     folders = [models.save(tmp_path / role, "llama", **config) for role in ("target", "draft")]
     runners = [models.fast_runner(folder, static=True) for folder in folders]
     rehearsals = [rehearse(runner) for runner in runners]
     ready = dataclasses.replace(pair(), target=runners[0], draft=runners[1], dtype=torch.float32)
-    texts = [PromptItem(str(length), "ab" * length) for length in (120, 2, 60)]
-    sampling = Sampling(max_new_tokens=100, ignore_eos=True)
+    texts = [PromptItem(str(length), "ab" * length) for length in (350, 2, 150)]
+    sampling = Sampling(max_new_tokens=40, ignore_eos=True)
     made = comparison(sampling, pair=ready, prompts=texts, choices=parse_choices("autoregressive,static:2"))
     made.warm_up(is_thorough=True)
     recorded = [rehearsal.recorded for rehearsal in rehearsals]

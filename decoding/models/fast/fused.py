@@ -68,9 +68,8 @@ class Kernels:
 
     @property
     def names(self) -> list[str]:
-        return [name for name in ("gate", "norm", "best", "place", "attend") if getattr(self, name)] + [
-            "product"
-        ] * bool(self.tiles)
+        single = [name for name in ("gate", "norm", "best", "place", "attend") if getattr(self, name)]
+        return single + ["product"] * bool(self.tiles)
 
     @property
     def told(self) -> dict[str, str]:

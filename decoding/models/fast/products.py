@@ -84,6 +84,7 @@ def with_tiles(decoder: Decoder, capturing: Capturing) -> Kernels:
 
 
 def parts_of(decoder: Decoder) -> dict[str, TimedProducts]:
+    """Return the products of all layers by their part of the decoder."""
     layers = decoder.layers
 
     def plain(products: Sequence[Apply]) -> TimedProducts:
