@@ -164,7 +164,7 @@ def test_a_plan_at_load_writes_the_document_that_rest_gives(command, tiny, tmp_p
     assert command(plan.main, *short, "--load", "2,1", "--json", tmp_path / "plan.json") == 0
     found = read(tmp_path / "plan.json")
     golden = GOLDEN["plan"]
-    assert set(found) == {*golden, "trees", "noise", "proof"}
+    assert set(found) == {*golden, "noise", "proof"}
     assert set(found["at_load"]) == set(golden["at_load"]) and set(found["hardware"]) >= set(golden["hardware"])
     assert found["at_load"]["users"] == [1, 2]
     told = capsys.readouterr().out
