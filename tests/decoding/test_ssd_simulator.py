@@ -25,9 +25,9 @@ from decoding.replay.ssd.simulator import simulate
 from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import PHASES, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
-from decoding.trace.theory import Speculation, tokens_per_round
+from decoding.trace.theory import Speculation
 from tests.kit import models
-from tests.kit.recordings import LIVE, PROMPT, tracked
+from tests.kit.recordings import LIVE, PROMPT, rates_of, tokens_per_round, tracked
 from tests.kit.worlds import World, some_classifier
 
 NEW = 40
@@ -127,7 +127,7 @@ def test_time_beside_each_other_is_what_the_theorem_says(placement: Placement, g
     theory = Speculation(counts["hits"] / counts["rounds"], tokens, tokens, preparing=0.9, backup=0.6)
     assert found.tokens_per_s_device == pytest.approx(theory.speedup(), rel=0.005)
     assert tokens == pytest.approx(tokens_per_round(0.75, 4), rel=0.03)
-    assert found.rates["hidden_share"] == pytest.approx(0.9 / (0.9 + 0.6 * (1 - theory.hit_rate)), rel=0.005)
+    assert rates_of(found)["hidden_share"] == pytest.approx(0.9 / (0.9 + 0.6 * (1 - theory.hit_rate)), rel=0.005)
 
 
 def test_one_round_after_another_on_the_clock() -> None:
@@ -321,6 +321,6 @@ def test_published_prices_give_what_was_published() -> None:
     track = Track(Record.of(matches), written=Written((), text, length), preferred=((0, 1),) * length)
     plan = plan_for(SpeculatorSettings(7, 24, "uniform", "neural"), 3)
     ours = simulate([track], plan, prices, ANYTIME)
-    assert ours.rates["hit_rate"] == pytest.approx(0.86, abs=0.03)
+    assert rates_of(ours)["hit_rate"] == pytest.approx(0.86, abs=0.03)
     assert ours.tokens_per_s_device == pytest.approx(255.8, rel=0.05)
-    assert simulate([track], plan, prices, IN_TURN).rates["hidden_share"] == 0
+    assert rates_of(simulate([track], plan, prices, IN_TURN))["hidden_share"] == 0

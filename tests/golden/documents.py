@@ -15,7 +15,7 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.papers.evidence import Evidence
 from decoding.papers.figures import FIGURES
-from decoding.papers.shelf import InMemory
+from decoding.papers.shelf import Shelf
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card
@@ -38,6 +38,7 @@ from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
 from tests.golden import live
 from tests.kit.pairs import pair, prompts
+from tests.kit.recordings import rates_of
 from tests.kit.worlds import World, some_classifier
 
 Rows = dict[str, Any]
@@ -154,7 +155,7 @@ def ahead(name: str) -> Rows:
         plan = plan_of(choice, pair().vocab, decides)
         for placement in PLACEMENTS:
             played = simulate_ahead(tracks, plan, PRICES, placement)
-            rates = [played.rates[of] for of in ("hit_rate", "predicted_hit_rate", "hidden_share")]
+            rates = [rates_of(played)[of] for of in ("hit_rate", "predicted_hit_rate", "hidden_share")]
             rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, *rates]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
             together = simulate_together(tracks, plan, JOINT, 4, ANYTIME)
@@ -226,7 +227,7 @@ def figures(name: str) -> Rows:
     ready.hold("", some_classifier())
     ready.classifier_at = lambda name: Path()
     asked = [dataclasses.replace(each, category="ab"[number % 2]) for number, each in enumerate(prompts(8))]
-    evidence = Evidence(ready, asked, SAMPLINGS[name], InMemory())
+    evidence = Evidence(ready, asked, SAMPLINGS[name], Shelf())
     evidence.costs = evidence.single = FULL
     evidence.joint, evidence.prices = live.JOINT, PRICES
     return {

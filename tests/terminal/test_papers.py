@@ -16,11 +16,12 @@ from pathlib import Path
 import pytest
 
 from decoding.choice import parse_choices
+from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
-from decoding.papers import together
+from decoding.papers import batches
+from decoding.papers.batches import Ran
 from decoding.papers.figure import Figure, RepeatOptions, described, sampling_options
 from decoding.papers.figures import FIGURES
-from decoding.papers.runs import Ran
 from decoding.papers.settings import BATCHES
 from tests.kit.terminal import ROOT, given, read
 from worker.terminal import papers
@@ -100,25 +101,16 @@ def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
         assert "--strategies" not in words or parse_choices(words[words.index("--strategies") + 1])
 
 
-def test_a_further_file_of_prompts_draws_transfer_between_both_sets(command, tmp_path, capsys):
-    prose = STARTER / "prompts" / "prose.jsonl"
-    asked = ["--threads", "1", "--max-new-tokens", "128", "--limit", "10", "--figures", "disco-transfer"]
-    assert command(*asked, "--also", prose, "--out", tmp_path) == 0
+def test_a_further_file_of_prompts_is_recorded_too_and_evidence_without_it_is_other_evidence(command, tmp_path, capsys):
+    prose, asked = STARTER / "prompts" / "prose.jsonl", [*TINY, "--figures", "disco-transfer", "--out", tmp_path]
+    assert command(*asked, "--also", prose) == 0
     found = read(tmp_path / "papers.json")
     [figure] = found["figures"]
-    assert figure["x"]["names"] == ["code.jsonl", "prose.jsonl"]
-    assert [len(each["points"]) for each in figure["series"]] == [2, 2]
-    assert f"--also {prose} --figures disco-transfer" in figure["recipe"][0]
-    assert all("--also" not in line or "train-disco" in line for line in figure["recipe"][1:])
-    assert "Transfer is to and from 10 prompts of prose.jsonl." in found["methods"]
+    assert found["prompts"]["also"] == {"set": "prose.jsonl", "count": 4}
+    assert figure["needs"].startswith("more recorded tokens") and f"--also {prose} --figures" in figure["recipe"][0]
     capsys.readouterr()
-    assert command(*asked, "--out", tmp_path) == 2  # evidence of both sets is there
+    assert command(*asked) == 2
     assert "evidence of other prompts" in capsys.readouterr().err
-
-
-def test_repeating_a_figure_leaves_the_classifier_of_the_pair_alone() -> None:
-    recipes = [line for figure in FIGURES.values() for line in figure.recipe if "train-disco" in line]
-    assert recipes and all(" --out " in line for line in recipes)
 
 
 def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tmp_path: Path) -> None:
@@ -164,17 +156,9 @@ def test_evidence_of_anything_else_is_not_mixed_in_and_what_differs_is_named(com
     assert is_refused("another pair, of another classifier, of other prompts")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--figures", "ssd-99"], "there is no figure 'ssd-99'"),
-        (["--limit", "0"], "whole number from 1 up"),
-        (["--target", "nowhere", "--prompts", "nowhere.jsonl"], "needs a draft"),
-    ],
-)
-def test_a_slip_is_told_in_one_sentence(command, tmp_path, capsys, arguments, told):
-    assert command(*arguments, "--out", tmp_path / "out") == 2
-    assert told in capsys.readouterr().err
+def test_a_slip_is_told_before_anything_runs(command, tmp_path, capsys):
+    assert command("--figures", "ssd-99", "--out", tmp_path / "out") == 2
+    assert "there is no figure 'ssd-99'" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
 
 
@@ -201,32 +185,21 @@ def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(command, tmp_
     capsys.readouterr()
     assert command(*TINY, "--figures", "ssd-6,ssd-7", "--out", tmp_path) == 0
     told = capsys.readouterr().err
-    run = [texts for texts in BATCHES if f"{together.phase(texts)}: 1/28" in told]
-    assert run == [2]
-    assert {"measured", "simulated", "theory"} <= origins(tmp_path, "ssd-6") & origins(tmp_path, "ssd-7")
+    assert [texts for texts in BATCHES if f"running SSD, {Load(texts)}: 0/28" in told] == [2]
     rows = [row for row in points(tmp_path, "ssd-6") if row["origin"] == "measured"]
-    assert [float(row["x"]) for row in rows] == [*BATCHES] * 2
+    assert [float(row["x"]) for row in rows] == [*BATCHES] * 2 and "measured" in origins(tmp_path, "ssd-7")
     assert {float(row["y"]) for row in rows if row["x"] != "2"} == {1.5}
-    assert all(float(row["y"]) > 0 and row["low"] and " / static:" in row["label"] for row in rows)
 
 
 def keep_a_run_of(texts: int, evidence: Path) -> None:
     """Leave what a run of this batch size leaves, in which SSD was 1.5 times as fast as static."""
-    labels = {choice.label: choice.spec.prepares_ahead for choice in together.choices(texts)}
+    labels = {choice.label: choice.spec.prepares_ahead for choice in batches.choices(texts)}
     [texts_by_prompt] = evidence.glob("texts-*.json")
     prompts = [*json.loads(texts_by_prompt.read_text())]
-    ran = Ran(
-        {label: dict.fromkeys(prompts, 15.0 if is_ahead else 10.0) for label, is_ahead in labels.items()},
-        dict.fromkeys(labels, ()),
-        verifying=dict.fromkeys(labels, 0.002),
-    )
-    kept = {"ran": ran.to_dict(), "also": None}
-    (evidence / f"{together.phase(texts).replace(' ', '-')}.json").write_text(json.dumps(kept))
-
-
-def test_a_classifier_of_another_sampling_is_told_of(command, tmp_path, capsys):
-    assert command(*SMALL, "--temperature", "1.2", "--figures", "disco-classifier", "--out", tmp_path) == 0
-    assert "was trained with temperature 0.6; this runs with temperature 1.2" in capsys.readouterr().out
+    speeds = {label: dict.fromkeys(prompts, 15.0 if is_ahead else 10.0) for label, is_ahead in labels.items()}
+    ran = Ran(speeds, dict.fromkeys(labels, ()), dict.fromkeys(labels, 0.002))
+    kept = {"ran": vars(ran), "also": None}
+    (evidence / f"running-SSD,-{Load(texts)}.json".replace(" ", "-")).write_text(json.dumps(kept))
 
 
 def test_without_a_classifier_the_figures_of_one_say_so(command, tmp_path, capsys):

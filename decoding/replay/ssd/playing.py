@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.source import Copying
@@ -14,7 +14,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.at_load import PlayedRun
 from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
-from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Backup, Drafted, Event, Origin
 
 UNSEEN = -1  # a token that is surely not the target's
@@ -161,8 +160,3 @@ class Simulated(PlayedRun):
         sources = Counter(one.source for request in self.requests for one in request.rounds)
         asked = sources["hit"] + sources["miss"]
         return sources["hit"] / asked if asked else None
-
-    @property
-    def rates(self) -> dict[str, Any]:
-        """Hit rates and the hidden share of drafting, as `decoding.trace.accounting` counts them in live runs."""
-        return rates([counted for trace in self.traces if (counted := count(trace))])
