@@ -38,7 +38,7 @@ def main(argv: Sequence[str]) -> int:
 
 
 def measured(bench: Bench, name: str, batches: Sequence[int]) -> Mapping[str, object]:
-    from decoding.replay.projecting.measuring import card_of
+    from benchmarks._measured_card import card_of
     from worker.terminal.loading import load_pair
     from worker.terminal.studying import say
 

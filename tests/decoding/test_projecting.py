@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from benchmarks._measured_card import card_of, rising_by_batch
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
@@ -20,7 +21,6 @@ from decoding.replay.planning import study
 from decoding.replay.player import Player
 from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
 from decoding.replay.projecting.document import document
-from decoding.replay.projecting.measuring import card_of, rising_by_batch
 from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import STRATEGIES
