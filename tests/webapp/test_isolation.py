@@ -35,7 +35,7 @@ TABLE = """
   DELETE uploads-detail
   PUT    uploads-chunk
 200 200 200 200 302 302 302 302
-  GET    api-docs account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
+  GET    account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
   GET    comparisons runs
 302 302 403 404 302 302 302 302
   POST   remove-member prioritise-job count-tokens check-endpoint set-key drop-key rename bin bin-study

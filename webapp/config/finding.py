@@ -110,7 +110,7 @@ PAGES = {
     "comparisons": "Comparisons", "runs": "Runs", "pairs": "Pairs", "models": "Models", "datasets": "Prompts",
     "endpoints": "Servers",
     "classifiers": "Classifiers", "studies": "Studies", "jobs": "Jobs, queues and workers", "uploads": "Uploads",
-    "team": "Team and invitations", "tokens": "API tokens", "account": "Account and password", "api-docs": "REST API",
+    "team": "Team and invitations", "tokens": "API tokens", "account": "Account and password",
     "docs": "Documentation: help",
 }  # fmt: skip
 FOR_OWNERS = {"audit": "Who did what: audit"}
