@@ -22,7 +22,6 @@ COMMANDS = (
     "backup",
     "restore",
     "doctor",
-    "docs",
     "ask",
     "send",
     "test",

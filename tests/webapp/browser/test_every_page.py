@@ -87,21 +87,6 @@ def test_escape_closes_the_menu_and_leaves_the_keyboard_at_its_name(open_page, w
     expect(page.locator(".menu summary")).to_be_focused()
 
 
-def test_the_page_of_the_api_shows_every_operation_with_its_body(open_page):
-    page = open_page("/api/")
-    page.click("#comparisons_create summary")
-    expect(page.locator("#comparisons_create")).to_contain_text("strategies")
-    expect(page.locator("#comparisons_create")).to_contain_text("required")
-    schema = page.request.get(page.url + "v1/schema/?format=json").json()
-    operations = sum(len(one.keys() & {"get", "post", "put", "patch", "delete"}) for one in schema["paths"].values())
-    expect(page.locator(".api > details")).to_have_count(operations)
-    page.set_viewport_size(PHONE)
-    page.click("#comparisons_list summary")
-    choices = page.locator("#comparisons_list .brief")
-    expect(choices.filter(has_text="-created")).to_have_count(1)
-    assert set(choices.evaluate_all("all => all.map((one) => one.getClientRects().length)")) == {1}
-
-
 EDGES = """all => all.filter((one) => one.checkVisibility()).map((one) => {
     const light = (colour) => {
         const [r, g, b] = colour.match(/[0-9.]+/g).map((v) => v / 255)
