@@ -177,24 +177,6 @@ def _largest(tried: list[dict[str, Any]], name: str, value: Any) -> Any:
     return max((row[name] for row in tried if name in row), default=value) if type(value) in (int, float) else value
 
 
-def test_the_shape_of_the_best_tree_has_a_dot_for_each_place(open_page, ready, hands):
-    by, pair, dataset = ready
-    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
-    shape = [{"parent": parent, "rank": rank, "accepted": 0.5} for parent, rank in ((-1, 0), (-1, 1), (0, 0))]
-    trees = {"best": "tree:auto", "sentence": "A tree pays.", "shape": shape}
-    hands(Study.objects.filter(pk=plan.pk).update, document={**plan.document, "trees": trees})
-    page = open_page(f"/studies/{plan.pk}/")
-    expect(page.locator("#tree-shape circle.s-tree")).to_have_count(len(shape))
-    page.focus("#tree-shape")
-    for place in (1, 2):
-        page.keyboard.press("ArrowRight")
-        expect(page.locator("#tree-shape .cursor text")).to_have_text(
-            f"place {place}, alternative {place}: 50 % of the rounds accept it"
-        )
-    page.click("[data-twin='tree-shape'] summary")
-    expect(rows(page, "tree-shape")).to_have_count(len(shape))
-
-
 def test_the_map_of_a_projection_has_a_field_for_each_price_and_acceptance(open_page, ready, hands):
     by, pair, dataset = ready
     projection = hands(make.study, by, PROJECTION, pair=pair, dataset=dataset, card="llama-70b-1b-h100")
