@@ -6,7 +6,7 @@ something new, add its name here. An import contract refuses any other import, a
 
 from decoding import bounded_json
 from decoding.backends import without_draft
-from decoding.backends.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.dialects import DIALECTS
 from decoding.backends.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
 from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
 from decoding.backends.contestants.servers.endpoint import NAME as SERVER_NAME
