@@ -43,7 +43,7 @@ def noun(
 
 def at(address: str, name: str, view: type[ViewSetMixin], **actions: str) -> URLPattern:
     """Return the route of a part or a further verb of a kind, which the name begins with."""
-    return path(address, view.as_view(actions, basename=name.partition("-")[0]), name=name)
+    return path(address, view.as_view({**actions}, basename=name.partition("-")[0]), name=name)
 
 
 urlpatterns = [

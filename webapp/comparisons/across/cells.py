@@ -37,7 +37,7 @@ HEAD = """<tr class="s-{strategy}">
 @dataclass(frozen=True, slots=True)
 class RunTable:
     shown: Sequence[RunColumn]
-    known: Mapping[UUID, Conditions]  # the newest first
+    known: dict[UUID, Conditions]  # the newest first
     alike: str  # address of the runs under conditions whose id follows
     letters: dict[UUID, str] = field(default_factory=dict)
 
