@@ -22,8 +22,8 @@ from django.utils import timezone
 
 from webapp.backup import rows
 from webapp.backup.archive import SECRETS, BackupManifest, BackupProblem, Writer
-from webapp.backup.databases import instead
 from webapp.backup.switching import JOURNAL
+from webapp.core.databases import instead
 from webapp.core.version import version
 from webapp.uploads import store
 from webapp.uploads.storing import StoreTrouble
