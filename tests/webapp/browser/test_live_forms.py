@@ -158,7 +158,7 @@ def things(world, by, ready):
 
 
 @pytest.mark.curl
-@pytest.mark.parametrize(("form", "language"), zip(FORMS, itertools.cycle(LANGUAGES)))
+@pytest.mark.parametrize(("form", "language"), [*zip(FORMS, itertools.cycle(LANGUAGES))])
 def test_each_copy_runs_and_asks_for_what_the_form_holds_after_an_edit(open_page, things, run, form, language):
     wanted = FORMS[form]
     made = {name: things[name]().pk for name in ("dataset", *wanted.also)}
