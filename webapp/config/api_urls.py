@@ -43,7 +43,7 @@ def noun(
 
 def at(address: str, name: str, view: type[ViewSetMixin], **actions: Any) -> URLPattern:
     """Return the route of a part or a further verb of a kind, which the name begins with."""
-    return path(address, view.as_view(actions, basename=name.partition("-")[0]), name=name)
+    return path(address, view.as_view({**actions}, basename=name.partition("-")[0]), name=name)
 
 
 urlpatterns = [
@@ -103,11 +103,8 @@ urlpatterns = [
     *noun("shares", sharing.Shares, many=LIST, one=READ | DELETE),
     path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
     *noun("runs", across.Runs, many=LIST, one=READ),
-    at("runs/line/", "runs-line", across.Runs, get="line"),
     at("runs.csv", "runs-csv", across.Runs, get="table"),
-    at("pairs/<uuid:pk>/history/", "pairs-history", across.Histories, get="history"),
     *noun("conditions", across.ConditionsApi, many=LIST, one=READ),
-    *noun("views", across.SavedViews, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
     at("samples/<uuid:pk>/trace/", "samples-trace", comparisons.Samples, get="trace"),
     path("queues/", jobs.Queues.as_view(), name="queues-list"),

@@ -14,7 +14,7 @@ from decoding.public import STRATEGIES
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
-from webapp.comparisons.models import Comparison, Run, SavedView
+from webapp.comparisons.models import Comparison, Run
 from webapp.core.naming import moment
 from webapp.core.pages import page
 from webapp.docs import library
@@ -56,10 +56,6 @@ def _trainings(actor: Actor) -> QuerySet[Any]:
     return Training.objects.filter(job__in=Job.objects.visible_to(actor), classifier=None)
 
 
-def _view_url(row: Row) -> str:
-    return f"{reverse('runs')}?{row['query']}"
-
-
 def _upload_url(row: Row) -> str:
     """Return the list of uploads, searched for this one: an upload has no page of its own."""
     query = QueryDict(mutable=True)
@@ -90,7 +86,6 @@ KINDS = (
         also=("comparison_id", "comparison__name"),
         about=lambda row: f"{row['comparison__name']}, {moment(row['created'])}",
     ),
-    Findable("View of runs", lambda actor: SavedView.objects.visible_to(actor).kept(), _view_url, also=("query",)),
     Findable(
         "Job", lambda actor: Job.objects.visible_to(actor), lambda row: reverse("job", args=[row["pk"]]), name="title"
     ),
