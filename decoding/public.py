@@ -16,7 +16,7 @@ from decoding.backends.misfit import misfit, trained_otherwise
 from decoding.choice import Choice, choose, labelled, parse_choices, relabelled, remarks_on, renamed
 from decoding.core.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.dice.sampling import Sampling
-from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, rule_of, sharing_sentence
 from decoding.disco.judging import CopyJudge, read_judge
 from decoding.disco.prices import Prices
 from decoding.drafting.params import LONGEST_TEXT, Param

@@ -15,14 +15,13 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.db import transaction
-from django.urls import resolve, reverse
+from django.urls import resolve
 
 from tests.kit import make
 from tests.kit.addresses import address, routes
 from tests.kit.everything import in_other_states, one_of_everything
 from webapp.accounts.models import Membership, Team, User
 from webapp.comparisons import demo
-from webapp.comparisons.across import saved
 from webapp.comparisons.models import Comparison
 from webapp.core.verbs import VERBS
 from webapp.entries import services as entries
@@ -81,8 +80,6 @@ def pages(world) -> list[tuple[User | None, str, str]]:
     answers += [(None, world.page(None).get(at)) for at in pages_of_ours]
     answers += [(world.alice, client.get(at)) for at in pages_of_ours]
     answers += [(world.alice, client.get(at)) for at in in_other_states(world, things)]
-    gone = saved.save(name="gone", query="", by=world.actor(world.alice))
-    answers.append((world.alice, client.post(reverse("bin-view", args=[gone.pk]), follow=True)))
     owner = world.actor(world.charlie)
     make.pair(owner, name=demo.STARTER)
     make.dataset(owner, name=f"{demo.STARTER} code")

@@ -28,7 +28,7 @@ FURTHER: dict[str, dict[str, dict[str, str]]] = {  # operation → operation →
     "runs_retrieve": {"samples_list": {"run": ID}},
     "samples_list": {"samples_trace_retrieve": {"id": "$response.body#/results/0/id"}},
     **{f"{noun}_destroy": {f"{noun}_restore_create": {"id": "$request.path.id"}}
-       for noun in ("models", "pairs", "datasets", "classifiers", "studies", "comparisons", "views", "endpoints")},
+       for noun in ("models", "pairs", "datasets", "classifiers", "studies", "comparisons", "endpoints")},
 }  # fmt: skip
 MADE_OF: dict[str, dict[str, str]] = {  # operation → operation → the field of its body that takes the id
     "uploads_complete_create": {"models_create": "upload", "datasets_create": "upload"},

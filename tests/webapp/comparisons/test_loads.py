@@ -173,7 +173,7 @@ def test_runs_of_unlike_loads_are_never_compared(decoded):
         assert figures.tokens_per_s_user > 0 and figures.ttft_p95 >= figures.ttft_p50 > 0
 
 
-def test_runs_history_and_lists_tell_loads_apart(world, decoded):
+def test_runs_and_lists_tell_loads_apart(world, decoded):
     sum_up(decoded)
     script = world.script("read")
     found = script.get("/api/v1/runs/?concurrency_from=2&ordering=-tokens_per_s_device").json()["results"]
@@ -185,11 +185,6 @@ def test_runs_history_and_lists_tell_loads_apart(world, decoded):
     assert {"concurrency", "rate", "tokens_per_s_user", "goodput", *waits} <= set(first)
     slow = script.get("/api/v1/runs/?e2e_p95_from=1000000").json()["results"]
     assert slow == [] and script.get("/api/v1/runs/?goodput_from=1").json()["results"]
-    shown = world.script("read").get(f"/api/v1/pairs/{decoded.pair_id}/history/").json()
-    assert len(shown["questions"]) == 3
-    assert {question["sentence"].split(", ")[3:][0] if question["sentence"].count(", ") > 2 else ""
-            for question in shown["questions"]} == {"", "4 at once", "2 requests/s"}  # fmt: skip
-    assert len({point["label"].partition(" @")[2] for point in shown["points"]}) == 1
     decoded.refresh_from_db()
     said = report(decoded)
     assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])

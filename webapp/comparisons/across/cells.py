@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from uuid import UUID
 
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from webapp.comparisons.across.charts import Group
 from webapp.comparisons.across.columns import RunColumn
 from webapp.comparisons.across.naming import page_of
-from webapp.comparisons.models import Exactness, Run
+from webapp.comparisons.models import Conditions, Exactness, Run
 from webapp.core.templatetags.ui import ago, count
 from webapp.jobs.models import JobState
 
@@ -33,16 +32,18 @@ HEAD = """<tr class="s-{strategy}">
 <svg class="mark" aria-hidden="true"><use href="{marks}#{strategy}"/></svg>{name}</a></th>
 {cells}</tr>
 """
-GROUP = """<li>
-<a href="{}"{}><b>{}</b>
-{}</a><span class="quiet">{}</span></li>"""
 
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
     shown: Sequence[RunColumn]
-    groups: Mapping[UUID, Group]  # by their conditions
+    known: dict[UUID, Conditions]  # the newest first
     alike: str  # address of the runs under conditions whose id follows
+    letters: dict[UUID, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Name conditions by their age, so that no filter changes a letter."""
+        self.letters.update((pk, letter(at)) for at, pk in enumerate(reversed(self.known)))
 
     def rows(self, runs: Sequence[Run], names: Mapping[UUID, str]) -> list[SafeString]:
         marks = static("marks.svg")
@@ -55,29 +56,26 @@ class RunTable:
             for run in runs
         ]  # fmt: skip
 
-    def choices(self, chosen: Group | None) -> SafeString:
-        """Links to the runs under each conditions, as entries of a list."""
-        return format_html_join("\n", GROUP, (
-            (f"{self.alike}{pk}", mark_safe(' aria-current="true"') if group is chosen else "", group.letter,
-             group.sentence, count(group.count))
-            for pk, group in self.groups.items()
-        ))  # fmt: skip
-
     def _cell(self, column: RunColumn, run: Run) -> SafeString:
         value = column.of(run)
         if column.kind == "conditions":
-            return self._letter(self.groups.get(value))
+            return self._letter(self.known.get(value))
         if column.name == "speedup" and value is not None:
             return _speedup(column.written(value), run)
         if column.is_number:
             return format_html('<td class="num">{}</td>', column.written(value))
         return OTHERS[column.kind](value, run)
 
-    def _letter(self, group: Group | None) -> SafeString:
-        if group is None:
+    def _letter(self, under: Conditions | None) -> SafeString:
+        if under is None:
             return NONE
-        link = f"{self.alike}{group.conditions.pk}"
-        return format_html('<td><a href="{}" title="{}">{}</a></td>', link, group.sentence, group.letter)
+        link = f"{self.alike}{under.pk}"
+        return format_html('<td><a href="{}" title="{}">{}</a></td>', link, under, self.letters[under.pk])
+
+
+def letter(at: int) -> str:
+    """A, B, … Z, AA, AB, …"""
+    return (letter(at // 26 - 1) if at >= 26 else "") + chr(ord("A") + at % 26)
 
 
 def _speedup(written: str, run: Run) -> SafeString:
