@@ -6,7 +6,7 @@ something new, add its name here. An import contract refuses any other import, a
 
 from decoding import bounded_json
 from decoding.backends import without_draft
-from decoding.backends.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.dialects import DIALECTS
 from decoding.backends.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
 from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
 from decoding.backends.contestants.servers.endpoint import NAME as SERVER_NAME
@@ -16,7 +16,7 @@ from decoding.backends.misfit import misfit, trained_otherwise
 from decoding.choice import Choice, choose, labelled, parse_choices, relabelled, remarks_on, renamed
 from decoding.core.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.dice.sampling import Sampling
-from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, rule_of, sharing_sentence
 from decoding.disco.judging import CopyJudge, read_judge
 from decoding.disco.prices import Prices
 from decoding.drafting.params import LONGEST_TEXT, Param

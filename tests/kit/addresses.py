@@ -9,7 +9,6 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 UNGUARDED = {  # views that are not made by `page` or DRF, and what they take
     "docs": ["GET"],
-    "docs-index": ["GET"],
     "docs-page": ["GET"],
     "healthz": ["GET"],
     "readyz": ["GET"],

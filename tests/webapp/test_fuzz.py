@@ -124,4 +124,4 @@ def test_nor_in_sequences_where_one_request_goes_on_with_what_another_answered(
     run_state_machine_as_test(
         Sequences, settings=settings(max_examples=SCENARIOS, stateful_step_count=STEPS, phases=[Phase.generate], **same)
     )
-    assert sum(length > 2 for length in lengths) >= 2, "sequences that go nowhere try nothing"
+    assert max(lengths) > 2, "sequences that go nowhere try nothing"

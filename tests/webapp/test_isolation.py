@@ -35,7 +35,7 @@ TABLE = """
   DELETE uploads-detail
   PUT    uploads-chunk
 200 200 200 200 302 302 302 302
-  GET    api-docs account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
+  GET    account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
   GET    comparisons runs
 302 302 403 404 302 302 302 302
   POST   remove-member prioritise-job count-tokens check-endpoint set-key drop-key rename bin bin-study
@@ -66,7 +66,7 @@ TABLE = """
   POST   users-deactivate users-reactivate queues-pause
   DELETE queues-pause
 200 200 200 200 200 200 200 200
-  GET    healthz docs docs-index docs-page readyz enter
+  GET    healthz docs docs-page readyz enter
 403 403 403 403 302 302 302 302
   GET    system users
   POST   deactivate reactivate pause-queue resume-queue

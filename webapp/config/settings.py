@@ -304,7 +304,6 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "webapp.core.schema.add_problem",
-        "webapp.config.api_links.add_links",
     ],
 }
 

@@ -9,7 +9,6 @@ urlpatterns = [
     path("healthz", views.healthz, name="healthz"),
     path("find/", finding.find, name="find"),
     path("system/", views.system, name="system"),
-    path("api/", views.api_docs, name="api-docs"),
     path("readyz", views.readyz, name="readyz"),
     path("", include("webapp.docs.urls")),
     path("", include("webapp.accounts.urls")),

@@ -1,4 +1,4 @@
-"""The start page, the API's documentation, and pages that tell an operator whether all is well."""
+"""The start page, the API's schema, and pages that tell an operator whether all is well."""
 
 from __future__ import annotations
 
@@ -15,19 +15,13 @@ from rest_framework.views import APIView
 
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
-from webapp.config import api_page, readiness, status
+from webapp.config import readiness, status
 from webapp.core.pages import page
 
 
 @page(Right.NONE)
 def home(request: ActorRequest) -> HttpResponse:
     return redirect("comparisons" if request.actor.team else "new-team")
-
-
-@page(Right.NONE)
-def api_docs(request: ActorRequest) -> HttpResponse:
-    """Show every operation of the API, from its schema."""
-    return render(request, "config/api_docs.html", {"groups": api_page.groups()})
 
 
 @page(Right.NONE)

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models, transaction
 from django.db.models import Q, QuerySet
 
-from decoding.public import METHODS, USUAL_DEADLINE_S, EndpointSpec, dialects
+from decoding.public import DIALECTS, METHODS, USUAL_DEADLINE_S, EndpointSpec
 from webapp.core.models import Noun
 from webapp.entries.models import Entry, Kept
 from webapp.jobs.models import Job
@@ -136,7 +136,7 @@ class Endpoint(Entry):
 
     @property
     def dialect_title(self) -> str:
-        return dialects()[self.dialect].title
+        return DIALECTS[self.dialect].title
 
     @property
     def spec(self) -> EndpointSpec:

@@ -35,7 +35,7 @@ LLAMA = speaking("llamacpp", honest, LETTERS.decode)
 STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\r\rdata: 5\n"
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+@pytest.mark.parametrize("size", [1, 3, 1000])
 def test_events_are_found_wherever_their_bytes_are_cut(size: int) -> None:
     parser, found = Events(), []
     for start in range(0, len(STREAM), size):
@@ -145,16 +145,9 @@ class Pauses(list[float]):
         self.append(pause_s)
 
 
-@pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("later", "pause_s"),
-    [
-        ("7", 7.0),
-        ("0", 1.0),
-        ("Thu, 01 Jan 2026 00:00:00 GMT", 1.0),
-        ("Mon, 01 Jan 2024 00:00:00 +" + "9" * 20, 1.0),
-        ("soon", 1.0),
-    ],
+    ("status", "later", "pause_s"),
+    [(503, "7", 7.0), (429, "0", 1.0), (503, "Mon, 01 Jan 2024 00:00:00 +" + "9" * 20, 1.0), (429, "soon", 1.0)],
 )
 def test_a_busy_server_is_asked_again_when_it_says_and_never_at_once(status: int, later: str, pause_s: float) -> None:
     busy, pauses = Reply([b"{}"], status, {"Retry-After": later}), Pauses()
@@ -177,15 +170,10 @@ ODD_NUMBERS = {
     "a running total": ("llamacpp", '"predicted_n": 12', '"predicted_n": 1000', "does not end"),
     "a larger total than any": ("llamacpp", '"predicted_n": 12', f'"predicted_n": {10**18}', ""),
     "a total of 400 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {ENDLESS}', ""),
-    "a total in floating point": ("openai", '"completion_tokens": 12', '"completion_tokens": 1e30', ""),
-    "an infinite total": ("sglang", '"completion_tokens": 12', '"completion_tokens": Infinity', ""),
     "a number of 5000 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {ENDLESS * 13}', "not JSON"),
     "an id of 400 digits": ("vllm", '"token_ids": [', f'"token_ids": [{ENDLESS}, ', "are not whole numbers"),
-    "an id that is none": ("sglang", '"output_ids": [', '"output_ids": [NaN, ', "are not whole numbers"),
-    "a time of 400 digits": ("llamacpp", '"prompt_ms": 20.5', f'"prompt_ms": {ENDLESS}', ""),
     "an infinite time": ("llamacpp", '"prompt_ms": 20.5', '"prompt_ms": 1e999', ""),
     "a mean of 400 digits": ("trtllm", '_per_iter": ', f'_per_iter": {ENDLESS}', ""),
-    "a negative prompt": ("vllm", '"prompt_tokens": 2', '"prompt_tokens": -2', ""),
 }  # fmt: skip
 
 
@@ -282,16 +270,6 @@ def test_a_server_that_is_not_there_is_named_with_its_address() -> None:
         with pytest.raises(ServerFailed, match=f"gone at http://127.0.0.1:{port} cannot be reached"):
             servers.begin([server_choice(name="gone")])
         servers.close()
-
-
-def test_an_address_that_is_not_allowed_is_not_connected_to() -> None:
-    with serving(LLAMA) as wire:
-        only = Reach(reach(wire, "llamacpp").endpoints)
-        servers = Servers(only, None)
-        with pytest.raises(BadServer, match="which the operator does not allow"):
-            servers.begin([server_choice()])
-        servers.close()
-    assert not wire.connections
 
 
 @pytest.mark.parametrize(
@@ -411,23 +389,6 @@ def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
     assert told[-2].doubt == ""
 
 
-CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
-
-
-async def get_from(raw: bytes, size: int = 1 << 20) -> tuple[Head, bytes]:
-    """Ask a server that answers with these bytes, so many at a time."""
-
-    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        for start in range(0, len(raw), size):
-            writer.write(raw[start : start + size])
-            await writer.drain()
-            await asyncio.sleep(0)
-
-    [answer] = await get_all(greet, 1)
-    return answer
-
-
 async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tuple[Head, bytes]]:
     """Ask a server that serves each connection so, one request after the other."""
 
@@ -445,45 +406,14 @@ async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tup
             await client.close()
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_chunks_are_taken_apart_wherever_their_bytes_are_cut(size: int) -> None:
-    chunks = b"4\r\nWiki\r\n6;name=x\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\nTrailer: x\r\n\r\n"
-    _, body = asyncio.run(get_from(b"HTTP/1.1 200 OK\r\n" + CHUNKED + chunks, size))
-    assert body == b"Wikipedia in \r\n\r\nchunks."
+@pytest.mark.parametrize("raw", [b"SSH-2.0-OpenSSH_9.6\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"])
+def test_an_answer_that_is_not_http_or_not_whole_is_told(raw: bytes) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(raw)
 
-
-@pytest.mark.parametrize("size", [1, 1000])
-def test_an_answer_of_a_given_length_ends_there(size: int) -> None:
-    _, body = asyncio.run(get_from(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd", size))
-    assert body == b"abc"
-
-
-def test_an_answer_without_a_length_ends_with_the_connection() -> None:
-    head, body = asyncio.run(get_from(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 Fine\r\nX-A: b\r\n\r\nabcd"))
-    assert (head, body) == (Head(200, "Fine", {"x-a": "b"}), b"abcd")
-
-
-BROKEN = {
-    "no HTTP": b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
-    "nothing": b"",
-    "half a head": b"HTTP/1.1 200 OK\r\nX-A:",
-    "a head without an end": b"HTTP/1.1 200 OK\r\nX-A: " + b"x" * (1 << 18),
-    "a length in other digits": "HTTP/1.1 200 OK\r\nContent-Length: ²\r\n\r\n".encode("latin-1"),
-    "a length of 5000 digits": b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
-    "a negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-    "half a body": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
-    "half a chunk": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"4\r\nWi",
-    "a chunk that is no number": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"zz\r\n",
-    "a negative chunk": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"-5\r\n",
-    "a chunk without a length": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"\r\n",
-    "a chunk's length without an end": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"1" * (1 << 18),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_an_answer_that_is_not_http_or_not_whole_is_told(name: str) -> None:
     with pytest.raises(ServerFailed, match=r"^What it answers is not HTTP/1.1, or not whole: .+\.$"):
-        asyncio.run(get_from(BROKEN[name]))
+        asyncio.run(get_all(greet, 1))
 
 
 def test_a_kept_connection_that_the_server_closes_costs_no_request() -> None:

@@ -119,16 +119,16 @@ def test_counters_at_metrics_agree_with_the_answers(llama: Llama) -> None:
     from urllib.request import urlopen
 
     from decoding.backends.contestants.servers.dialects.base import counters
-    from decoding.backends.contestants.servers.dialects.llamacpp import DIALECT
+    from decoding.backends.contestants.servers.dialects.llamacpp import LlamaCpp
 
     def read() -> dict[str, float]:
         with urlopen(f"{llama.on}/metrics") as answer:
-            return counters(answer.read().decode(), DIALECT.metrics.values())
+            return counters(answer.read().decode(), LlamaCpp.metrics.values())
 
     before = read()
     reports = [event for _, events in asked(llama.on, 4) for event in events if isinstance(event, Reported)]
     after = read()
-    for ours, theirs in DIALECT.metrics.items():
+    for ours, theirs in LlamaCpp.metrics.items():
         assert after[theirs] - before[theirs] == sum(getattr(report, ours) for report in reports)
 
 

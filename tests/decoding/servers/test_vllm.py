@@ -16,7 +16,7 @@ import pytest
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.dialects.base import counters
-from decoding.backends.contestants.servers.dialects.vllm import VLLM
+from decoding.backends.contestants.servers.dialects.openai import VLLM
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers

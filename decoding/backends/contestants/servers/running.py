@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 import queue as queues
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -16,7 +15,6 @@ from decoding.backends.contestants.base import Answers, Contestant, Request, Sin
 from decoding.backends.contestants.servers.answer import (
     AnswerReader,
     Sleep,
-    ask_of,
     ask_until_answered,
     refusal,
 )
@@ -71,12 +69,11 @@ class Server:
         self.dialect: Dialect = dialect_called(spec.dialect)
         self.client = Client(spec, reach)
         self.model = spec.model
-        self._cut_alike: set[str] = set()  # prompts that the server cuts as the target's tokenizer does
         self.needs_counters = bool(self.dialect.metrics)
 
     async def meet(self) -> None:
         """Ask what it serves. Refuse it if that is another model than the endpoint names."""
-        head, raw = await self.client.get(self.dialect.models())
+        head, raw = await self.client.get(self.dialect.lists)
         if head.status in (401, 403) or 300 <= head.status < 400:
             raise refusal(self.client, self.dialect, head, "")
         names = self._names(raw) if head.status == 200 else []
@@ -93,22 +90,6 @@ class Server:
             return [name for name in self.dialect.names(listed) if 0 < len(name) <= LONGEST_NAME]
         except (ValueError, AttributeError, TypeError):
             return []
-
-    async def require_same_ids(self, request: Request) -> None:
-        """Refuse a server that takes text and cuts this prompt into other ids than the target's tokenizer."""
-        if not self.dialect.tokenizes or not request.prompt or request.text in self._cut_alike:
-            return
-        head, raw = await self.client.post(self.dialect.tokenizes, json.dumps(self.dialect.cut(request.text)).encode())
-        try:
-            found = self.dialect.cut_ids(self.client.words.json(raw)) if head.status == 200 else ()
-        except ValueError:
-            found = ()
-        if found and found != tuple(request.prompt):
-            raise ServerFailed(
-                f"{self.spec.name} cuts the prompt into other tokens than the target's tokenizer ({len(found)} and "
-                f"{len(request.prompt)}), so it serves another model."
-            )
-        self._cut_alike.add(request.text)
 
     async def counts(self) -> dict[str, float]:
         """The server's counters of speculative decoding; empty if it shows none."""
@@ -299,11 +280,12 @@ class Servers(Contestant):
     ) -> Decoded:
         is_single = load == ONE
         server.dialect.require(arrived.request.sampling)
-        await server.require_same_ids(arrived.request)
         before = await server.counts() if is_single else {}
         arrived_ns, queued_ns = (0, 0) if is_single else (arrived.at_ns, clock.now() - arrived.at_ns)
-        ask = ask_of(arrived.request, server.model)
-        await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns, self._sleep)
+        asked = ask_until_answered(
+            server.client, server.dialect, server.model, answer, arrived_ns, queued_ns, self._sleep
+        )
+        await asked
         if not answer.lacks(server.dialect.metrics):
             server.needs_counters = False
         elif before:
