@@ -89,7 +89,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "webapp.core.privacy.keep_private",
+    "webapp.core.middleware.keep_private",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "webapp.core.middleware.Slashes",
     "django.middleware.csrf.CsrfViewMiddleware",

@@ -12,7 +12,8 @@ import pytest
 from django.test import Client
 
 from decoding.strategies import STRATEGIES
-from webapp.docs import library, rest
+from package import rest
+from webapp.docs import library
 from webapp.docs.markdown import render
 from worker.terminal import reference
 
@@ -93,7 +94,7 @@ def test_the_page_of_commands_is_what_their_help_says() -> None:
 
 
 def test_the_page_of_rest_is_what_its_schema_says() -> None:
-    assert (ROOT / "docs/rest.md").read_text() == rest.written(), "run webapp.docs.rest"
+    assert (ROOT / "docs/rest.md").read_text() == rest.written(), "run package.rest"
 
 
 # Pages ----------------------------------------------------------------------------------------------------------------
