@@ -1,4 +1,5 @@
 """The status of every URL for every kind of user: the whole table, asserted entire, addresses of one answer together.
+No cache may keep any of these answers.
 
 An address without an entry fails, so nobody adds one without saying who may use it. The columns are alice (owner), bob
 (member), victor (viewer), charlie (owner of another team), nobody signed in, and alice's tokens of scope read, submit
@@ -155,6 +156,7 @@ def ask(world, who: str, method: str, url: str):
     with transaction.atomic():
         answer = client.get(url) if method == "GET" else client.generic(method, url, b"{}", content_type=kind)
         transaction.set_rollback(True)
+    assert answer["Cache-Control"] == "private, no-store", url
     return answer
 
 
