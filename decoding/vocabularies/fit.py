@@ -6,15 +6,17 @@ tokens must write the same in both; everything else is a remark. A target alone 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from decoding.errors import BadPair
+from decoding.errors import BadCheckpoint, BadPair
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.gguf.origin import about_speed
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
+from decoding.prompts.chat.template import template_of
 from decoding.vocabularies.scores import ABOUT_COPIES
 from decoding.vocabularies.shared import SharedTokens, shared
 from decoding.vocabularies.spelling import spelling_of
@@ -91,10 +93,10 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
         read_tokenizer(target.path)  # refuses a broken one now, not when a text is to be read
         yield PairFinding("remark", "draft", "There is no draft: strategies that need a draft model cannot run.")
         yield from _ends(target)
-        yield from _context_alone(target, longest, asked)
+        yield from _contexts([target], longest, asked)
         return
     yield from _tokenizers(target, draft)
-    yield from _contexts(target, draft, longest, asked)
+    yield from _contexts([target, draft], longest, asked)
     yield from _sizes(target, draft)
     yield from _dtypes(target, draft)
 
@@ -205,8 +207,15 @@ def _habits(
         yield PairFinding(
             "remark", "special tokens", f"The end tokens differ ({ends}); a text ends where the target ends it."
         )
-    if theirs.chat_template != ours.chat_template:
+    if _template(target) != _template(draft):
         yield PairFinding("remark", "chat template", "The chat templates differ; prompts are written in the target's.")
+
+
+def _template(model: ModelFolder) -> str:
+    with suppress(BadCheckpoint):  # only chats need it
+        if found := template_of(model.path):
+            return found.text.strip()
+    return ""
 
 
 def _ends(target: ModelFolder) -> Iterator[PairFinding]:
@@ -218,47 +227,24 @@ def _ends(target: ModelFolder) -> Iterator[PairFinding]:
         )
 
 
-def _context_alone(target: ModelFolder, longest: int, asked: int | None) -> Iterator[PairFinding]:
+def _contexts(models: Sequence[ModelFolder], longest: int, asked: int | None) -> Iterator[PairFinding]:
+    who, contexts = "pair" if len(models) > 1 else "target", [model.context for model in models]
     if asked and asked > longest:
-        yield PairFinding(
-            "misfit",
-            "context",
-            f"A text of {asked:,} tokens was asked for, and the target holds {longest:,}. Ask for less.",
+        told = f"A text of {asked:,} tokens was asked for, and the {who} holds {longest:,}. Ask for less."
+        yield PairFinding("misfit", "context", told)
+    elif growing := [model for model in models if model.context != model.made_for]:
+        told = (
+            f"The {who} holds {longest:,} tokens: past {growing[0].context:,} the rope factors of {growing[0].family} "
+            "change with the length of the text, and drafting would change the text."
         )
-    elif target.context != target.made_for:
-        yield _growing(target, longest)
+        yield PairFinding("remark", "context", told)
+    elif len({*contexts}) > 1:
+        target, draft = map(_count, contexts)
+        told = f"The target was made for {target} tokens and the draft for {draft}; together they hold {longest:,}."
+        yield PairFinding("remark", "context", told)
     else:
-        yield PairFinding("fits", "context", f"It was made for {_count(target.context)} tokens.")
-
-
-def _growing(model: ModelFolder, longest: int) -> PairFinding:
-    return PairFinding(
-        "remark",
-        "context",
-        f"The pair holds {longest:,} tokens: past {model.context:,} the rope factors of {model.family} change with the "
-        "length of the text, and drafting would change the text.",
-    )
-
-
-def _contexts(target: ModelFolder, draft: ModelFolder, longest: int, asked: int | None) -> Iterator[PairFinding]:
-    if asked and asked > longest:
-        yield PairFinding(
-            "misfit",
-            "context",
-            f"A text of {asked:,} tokens was asked for, and the pair holds {longest:,} "
-            f"(target {_count(target.context)}, draft {_count(draft.context)}). Ask for less.",
-        )
-    elif growing := [model for model in (target, draft) if model.context != model.made_for]:
-        yield _growing(growing[0], longest)
-    elif target.context != draft.context:
-        yield PairFinding(
-            "remark",
-            "context",
-            f"The target was made for {_count(target.context)} tokens and the draft for {_count(draft.context)}; "
-            f"together they hold {longest:,}.",
-        )
-    else:
-        yield PairFinding("fits", "context", f"Both were made for {_count(target.context)} tokens.")
+        made = "Both were" if len(models) > 1 else "It was"
+        yield PairFinding("fits", "context", f"{made} made for {_count(contexts[0])} tokens.")
 
 
 def _sizes(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:

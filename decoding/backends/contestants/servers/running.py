@@ -38,27 +38,14 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event of a request, on its way from the event loop to the request's sink."""
-
-    request: Request
-    event: Event
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    request: Request
-    answer: Decoded | BrokenModel
-
-
-@dataclass(frozen=True, slots=True)
 class Over:
     """The loop has nothing more to send."""
 
     error: BaseException | None = None
 
 
-Put = Callable[[Told | Done | Over], None]
+Told = tuple["Request", Event | Decoded | BrokenModel]  # what happened, or the answer
+Put = Callable[[Told | Over], None]
 
 
 class Server:
@@ -189,23 +176,23 @@ class Servers(Contestant):
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
     ) -> Answers:
-        inbox: queues.SimpleQueue[Told | Done | Over] = queues.SimpleQueue()
+        inbox: queues.SimpleQueue[Told | Over] = queues.SimpleQueue()
         serving = self._running.call(_begun(self._serve(requests, cancelled, load, inbox.put)))
         sinks: dict[Request, EventSink] = {}
         try:
             while True:
                 match inbox.get():
-                    case Told(request, event):
-                        if request not in sinks:
-                            sinks[request] = sink_for(request)
-                        sinks[request].emit(event)
-                    case Done(request, answer):
-                        sinks.pop(request, None)
-                        yield request, answer
                     case Over(error):
                         if error:
                             raise error
                         return
+                    case request, (Decoded() | BrokenModel()) as answer:
+                        sinks.pop(request, None)
+                        yield request, answer
+                    case request, event:
+                        if request not in sinks:
+                            sinks[request] = sink_for(request)
+                        sinks[request].emit(event)
         finally:  # no request of this run may be under way when the next begins
             self._running.call(_ended(serving))
 
@@ -262,9 +249,7 @@ class Servers(Contestant):
         request = arrived.request
         server = self._server(request.choice)
         words = server.client.words
-        answer = AnswerReader(
-            request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event))
-        )
+        answer = AnswerReader(request, server.spec.name, words, self._tokenizer, lambda event: put((request, event)))
         try:
             async with asyncio.timeout(server.spec.deadline_s):
                 done: Decoded | BrokenModel = await self._decoded(server, arrived, clock, load, answer)
@@ -273,7 +258,7 @@ class Servers(Contestant):
             done = ServerFailed(late)
         except ServerFailed as error:
             done = error
-        put(Done(request, done))
+        put((request, done))
 
     async def _decoded(
         self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: AnswerReader

@@ -6,7 +6,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 from uuid import uuid4
 
 from decoding.backends.contestants.servers.dialects.base import (
@@ -67,7 +67,7 @@ def _finish(choice: Json) -> FinishReason | None:
 class VllmReader(Completions):
     def report(self, event: Json, usage: Json) -> Reported:
         told = table(table(event.get("metrics")).get("speculative_decoding"))
-        counts = {name: whole(told.get(name)) for name in COUNTS}
+        counts: dict[str, Any] = {name: whole(told.get(name)) for name in COUNTS}
         accepted = histogram(told.get("acceptance_histogram"))
         return dataclasses.replace(super().report(event, usage), acceptance_histogram=accepted, **counts)
 
@@ -95,7 +95,7 @@ class OpenAI(Dialect):
     name = "openai"
     title = "OpenAI completions"
     route = "/v1/completions"
-    reader = Completions
+    reader: ClassVar[type[EventReader]] = Completions
     health = "/v1/models"
     lists = "/v1/models"
     takes_ids = False
@@ -154,7 +154,7 @@ class TensorRT(OpenAI):
 
     name = "trtllm"
     title = "TensorRT-LLM"
-    reader = TrtLlmReader
+    reader: ClassVar[type[EventReader]] = TrtLlmReader
     health = "/health"
     takes_ids = True
     goes_past_end = True
