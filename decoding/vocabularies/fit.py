@@ -17,8 +17,7 @@ from decoding.models.folder import ModelFolder, inspect
 from decoding.models.gguf.origin import about_speed
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.prompts.chat.template import template_of
-from decoding.vocabularies.scores import ABOUT_COPIES
-from decoding.vocabularies.shared import SharedTokens, shared
+from decoding.vocabularies.shared import ABOUT_COPIES, SharedTokens, shared
 from decoding.vocabularies.spelling import spelling_of
 
 KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
