@@ -56,7 +56,8 @@ def server_choice(**params: object) -> Choice:
 
 
 def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
-    return Reach({"it": EndpointSpec("it", wire.address, dialect, **settings)}, lambda reference: reference, TERMINAL)
+    spec = EndpointSpec("it", wire.address, dialect, **settings)
+    return Reach({"it": spec}, {spec.key: spec.key}, TERMINAL)
 
 
 @contextmanager

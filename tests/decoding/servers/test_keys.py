@@ -34,7 +34,7 @@ def test_a_key_goes_into_the_header_and_nowhere_else(tmp_path: Path, monkeypatch
     for reference, key in ((f"file:{tmp_path / 'key'}", "sk-secret-1"), ("env:SERVER_KEY", "sk-secret-2")):
         with serving(refusing(f"wrong key {key}")) as wire:
             spec = EndpointSpec("it", wire.address, "llamacpp", key=reference)
-            servers = Servers(Reach({"it": spec}, key_of, TERMINAL), None)
+            servers = Servers(Reach({"it": spec}, {reference: key_of(reference)}, TERMINAL), None)
             with pytest.raises(ServerFailed) as told:
                 servers.begin([server_choice()])
             servers.close()
@@ -76,7 +76,7 @@ def answered(script: Script, key: str = KEY) -> tuple[Decoded | BrokenModel, lis
     """Ask a server alone, without a tokenizer."""
     with serving(script) as wire:
         spec = EndpointSpec("it", wire.address, "openai", key=key)
-        servers, sink = Servers(Reach({"it": spec}, lambda reference: reference, TERMINAL), None), Recorder()
+        servers, sink = Servers(Reach({"it": spec}, {key: key}, TERMINAL), None), Recorder()
         request = Request(server_choice(), (), Sampling(max_new_tokens=100), 0, Ending(()), "ab")
         [(_, answer)] = servers.run([request], lambda _: sink, never)
         servers.close()
