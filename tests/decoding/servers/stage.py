@@ -25,6 +25,7 @@ from decoding.measure.schedule import SampleKey
 from decoding.models.tokenizer_files import Tokenizer
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, Recorder
+from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.wire import Script, Wire, serving
 from tests.kit.pairs import PROMPTS, Letters, pair
 
@@ -49,6 +50,11 @@ def in_steps(tokens: Sequence[int], sizes: Sequence[int] = (1, 3, 1, 5, 2)) -> l
 
 def honest(prompt: Any, room: int) -> list[list[int]]:
     return in_steps(greedy(prompt, room))
+
+
+def truthful(dialect: str) -> Script:
+    """Script of a server that decodes the target's greedy texts."""
+    return speaking(dialect, honest, LETTERS.decode)
 
 
 def server_choice(**params: object) -> Choice:
