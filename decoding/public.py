@@ -55,7 +55,6 @@ from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.replay.what_if.ahead import SsdTracks, Stood, ssd_tracks_of, stood, surer
-from decoding.replay.what_if.at_load import PlayedSimulation, simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import Simulation, oracle, simulate

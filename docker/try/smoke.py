@@ -76,7 +76,7 @@ def is_healthy(service: str) -> bool:
 def restored(kept: bytes) -> bool:
     """Whether restore accepted the file. It refuses for 20 s after a worker's last report."""
     try:
-        compose("exec", "web", "python", "manage.py", "restore", "-", "--replace", stdin=kept)
+        compose("exec", "web", "python", "-m", "worker.supervisor.backup", "restore", "-", "--replace", stdin=kept)
     except AssertionError as refusal:
         if "Workers are at work" not in str(refusal):
             raise
@@ -166,7 +166,7 @@ class Smoke:
 
     def backup(self) -> str:
         """Back up to a file, then restore it into empty volumes."""
-        kept = compose("exec", "web", "python", "manage.py", "backup", "-")
+        kept = compose("exec", "web", "python", "-m", "worker.supervisor.backup", "backup", "-")
         compose("down", "-v")
         compose("up")
         for service in ("scheduler", "worker", "worker-light"):

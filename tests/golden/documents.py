@@ -30,7 +30,6 @@ from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
-from decoding.replay.what_if.at_load import simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import simulate
@@ -173,8 +172,7 @@ def what_if(name: str, users: int) -> Rows:
     found = traced(name)
     rows = {}
     for choice in parse_choices(f"{ASKED},{ASKED_AHEAD}"):
-        is_played = users > 1 or choice.spec.prepares_ahead
-        answer: Any = simulate_played(found, choice, users) if is_played else simulate(found, choice)
+        answer = simulate(found, choice, users)
         rows[choice.label] = {
             "ratio": answer.ratio,
             "interval": answer.interval,

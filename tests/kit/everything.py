@@ -25,7 +25,7 @@ from webapp.studies.kinds import PLAN, PROOF
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
-NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
+NO_PAGES = ("sign-out", "schema")
 PAGES: dict[tuple[str, bool], bool] = {}  # which routes answer with a page: all are asked once per process
 COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, Upload, AuditEntry)
 

@@ -66,7 +66,7 @@ TABLE = """
   POST   users-deactivate users-reactivate queues-pause
   DELETE queues-pause
 200 200 200 200 200 200 200 200
-  GET    healthz docs docs-page readyz enter
+  GET    docs docs-page enter
 403 403 403 403 302 302 302 302
   GET    system users
   POST   deactivate reactivate pause-queue resume-queue

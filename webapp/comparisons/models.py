@@ -49,10 +49,22 @@ class Comparison(RecipeColumns, Entry):
             models.CheckConstraint(condition=Q(repeats__range=(1, 100)), name="comparison_repeats_are_bounded"),
         ]
 
+    @property
+    def tag_names(self) -> list[str]:
+        """Names of its tags, which lists have read already (`in_rows`)."""
+        return [tag.name for tag in (self.tagged if hasattr(self, "tagged") else self.tags.all())]
+
     def discard(self) -> None:
         """Delete its traces first: they are most of it, and nothing points at them."""
         TraceChunk.objects.filter(sample__run__comparison=self).delete()
         self.delete()
+
+
+UNLISTED = (
+    "team", "created_by", "frozen", "sampling", "slo", "hardware", "prices", "summed", "notes", "cloned_from",
+    "job__team", "job__created_by", "job__page", "job__arguments", "job__at", "job__setbacks", "job__not_before",
+    "job__lease_until", "job__refusals", "job__version", "job__device_count",
+)  # fmt: skip
 
 
 def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
@@ -60,8 +72,8 @@ def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
     once."""
     pairs = Pair.objects.select_related("target", "draft").only("name", "created", "target__name", "draft__name")
     shared = (Prefetch("pair", pairs), Prefetch("dataset", Dataset.objects.only("name", "created")))
-    rows = rows.select_related("job").prefetch_related(*shared, "tags")
-    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "job__arguments", "job__refusals")
+    tags = Prefetch("tags", to_attr="tagged")
+    return rows.select_related("job").prefetch_related(*shared, tags).defer(*UNLISTED)
 
 
 class Tag(models.Model):

@@ -41,7 +41,7 @@ def noun(
     ]
 
 
-def at(address: str, name: str, view: type[ViewSetMixin], **actions: str) -> URLPattern:
+def at(address: str, name: str, view: type[ViewSetMixin], **actions: Any) -> URLPattern:
     """Return the route of a part or a further verb of a kind, which the name begins with."""
     return path(address, view.as_view({**actions}, basename=name.partition("-")[0]), name=name)
 

@@ -299,9 +299,10 @@ def test_a_setting_that_did_not_run_does_what_the_replay_says_once_it_runs(world
     for label in (*copying, "static:1", "static:7", "heuristic:4", "threshold:0.3,cap=6"):
         [choice] = parse_choices(label)
         both = simulate(found, choice)
-        for prompt, refused, accepted in zip(made.prompts, both.refused, both.accepted, strict=True):
+        for prompt, refused, accepted in zip(made.prompts, both.refused.requests, both.accepted.requests, strict=True):
             expected = counts_of(live(label, Sampling(**{**made.sampling, "stop": ()}), prompt.number)[1])
-            assert (sorted(refused.rounds.elements()), refused.accepted) == expected and refused == accepted
+            played = sorted(one.drafted for one in refused.rounds), sum(one.accepted for one in refused.rounds)
+            assert played == expected and refused == accepted
     told = ask(world.api(world.bob), made, "strategy=suffix&threshold=0.2").json()
     assert told["known"] == 1.0 and told["num_draft_passes"] == 0
     assert all(row["simulated"] for row in told["measured"]) and len(told["measured"]) == 4

@@ -110,7 +110,7 @@ def test_the_form_takes_a_typed_id_of_the_hub_before_a_chosen_model(world):
     }
     shown = client.post("/pairs/new/", {**told, "target.typed": "org/"}).content.decode()
     assert 'value="org/"' in shown and "org/ is no model of the team, and no id of the Hugging Face hub" in shown
-    assert not Pair.objects.exists()
+    assert shown.count('<option value="">–</option>') == 3 and not Pair.objects.exists()
     assert client.post("/pairs/new/", told).status_code == 302
     pair = Pair.objects.get()
     assert (pair.target.location, pair.target.revision, pair.draft) == ("org/big", "v1", target)

@@ -8,11 +8,12 @@ from django.http import StreamingHttpResponse
 from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
+from rest_framework.response import Response
 
 from webapp.accounts.standing import reading
 from webapp.comparisons.across import filters, serializers
 from webapp.comparisons.across.columns import ORDERS
-from webapp.comparisons.across.export import as_csv
+from webapp.comparisons.across.rows import as_csv, read
 from webapp.comparisons.models import Conditions, Run
 from webapp.core.api import Nouns
 from webapp.core.downloads import Download
@@ -37,6 +38,15 @@ class Runs(Nouns):
     def get_queryset(self) -> Any:
         rows = super().get_queryset()
         return rows if getattr(self, "swagger_fake_view", False) else filters.runs(self.actor)
+
+    def get_object(self) -> Any:
+        [row] = read([super().get_object().pk])
+        return row
+
+    def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
+        page = self.paginate_queryset(self.filter_queryset(self.get_queryset()).only("pk")) or ()
+        rows = read([run.pk for run in page])
+        return self.get_paginated_response(self.get_serializer(rows, many=True).data)
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, filters=True)
     def table(self, request: Request) -> StreamingHttpResponse:

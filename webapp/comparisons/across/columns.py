@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from decoding.public import DEFINITIONS, STRATEGIES
 from webapp.comparisons.figures import TIMES
-from webapp.comparisons.models import Run
 
 Kind = Literal["text", "number", "times", "share", "count", "date", "state", "exactness", "noise", "conditions"]
 NUMERIC = ("number", "times", "share", "count")
@@ -44,16 +43,24 @@ class RunColumn:
         digits = 0 if value == round(value) else 1 if abs(value) >= 10 else 2
         return f"{value:.{digits}f}"
 
-    def of(self, run: Run) -> Any:
-        value: Any = run
-        for name in _path(self.source):
-            value = value.get(name) if isinstance(value, dict) else getattr(value, name, None)
-        return value
+    def of(self, row: Mapping[str, Any]) -> Any:
+        """The value in a row that was read of this column's `stored_in`."""
+        column, key = _place(self.source)
+        return row[column].get(key) if key else row[column]
+
+    @property
+    def stored_in(self) -> str:
+        """Column of the database, which may hold more than this value."""
+        return _place(self.source)[0]
 
 
 @functools.cache
-def _path(source: str) -> tuple[str, ...]:
-    return tuple(source.split("__"))
+def _place(source: str) -> tuple[str, str]:
+    """Column of the database, and the key in it if it holds JSON."""
+    for column in ("params", "comparison__sampling"):
+        if source.startswith(f"{column}__"):
+            return column, source.removeprefix(f"{column}__")
+    return source, ""
 
 
 def _params() -> list[RunColumn]:

@@ -6,16 +6,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from django import forms
-from django.db.models import F, Prefetch, Q
+from django.db.models import F, Q
 from django.http import QueryDict
 from django_filters import fields
 from django_filters import rest_framework as filters
 
 from decoding.public import FORMER, STRATEGIES
 from webapp.comparisons.across.columns import ORDERS, RANGED
-from webapp.comparisons.models import Conditions, Exactness, Figures, Run, RunQuerySet
+from webapp.comparisons.models import Exactness, Run, RunQuerySet
 from webapp.jobs.models import JobState
-from webapp.registry.models import Dataset, Pair
 
 ORDERINGS = [sign + name for name in ORDERS for sign in ("", "-")]
 
@@ -73,19 +72,9 @@ RunFilter: Any = type("RunFilter", (_Named,), RANGES)
 
 
 def runs(actor: Any) -> RunQuerySet:
-    """Return all runs that the actor may see, with no more columns than a row shows: thousands are sorted. What many
-    share, such as their pair, is read once."""
-    rows = Run.objects.visible_to(actor).kept().select_related("comparison__job", "figures")
-    shared = {"comparison__pair": Pair, "comparison__dataset": Dataset}
-    rows = rows.prefetch_related(
-        *(Prefetch(path, kind.objects.only("name")) for path, kind in shared.items()),
-        Prefetch("figures__conditions", Conditions.objects.only("device")),
-    )
-    return rows.only(
-        "created", "number", "strategy", "params", "label", "concurrency", "rate", "recorded", "figures",
-        "comparison__name", "comparison__sampling", "comparison__pair", "comparison__dataset",
-        "comparison__job__state", *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
-    )  # fmt: skip
+    """Return all runs that the actor may see."""
+    found: RunQuerySet = Run.objects.visible_to(actor).kept()
+    return found
 
 
 def sound(asked: QueryDict) -> dict[str, Any]:

@@ -12,8 +12,9 @@ from django.urls import reverse
 
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
-from webapp.comparisons.across import columns, filters, naming
-from webapp.comparisons.across.cells import RunTable
+from webapp.comparisons.across import columns, filters
+from webapp.comparisons.across.cells import RunTable, letter
+from webapp.comparisons.across.rows import read
 from webapp.comparisons.models import Conditions
 from webapp.core.pages import page, paged
 
@@ -28,20 +29,21 @@ def runs(request: ActorRequest) -> HttpResponse:
     newest = list(known.only(*own, "pair__name", "dataset__name")[:MOST_CONDITIONS])
     shown = columns.chosen(request.GET.getlist("column"))
     wanted = filters.filtered(filters.runs(request.actor), asked)
-    on_page = paged(request, filters.ordered(wanted, request.GET.get("ordering", "")))
+    on_page = paged(request, filters.ordered(wanted, request.GET.get("ordering", "")).only("pk"))
+    rows = read([run.pk for run in on_page["rows"]])
     kept = {name: values for name, values in request.GET.lists() if name not in ("conditions", "page")}
     alike = f"?{urlencode({**kept, 'conditions': ''}, doseq=True)}"  # an id follows
-    table = RunTable(shown, {one.pk: one for one in newest}, alike)
+    table = RunTable(shown, {one.pk: (letter(at), one) for at, one in enumerate(reversed(newest))}, alike)
     context = {
         "asked": asked,
         "choices": _choices(newest),
         "columns": [(column, column in shown) for column in columns.COLUMNS.values()],
         "shown": shown,
-        "rows": table.rows(on_page["rows"], naming.names_of(on_page["rows"])),
+        "rows": table.written(rows),
         "list": on_page,
         "ranges": _ranges(asked),
         "alike": next((one for one in newest if str(one.pk) == str(asked.get("conditions"))), None),
-        "is_mixed": len({columns.COLUMNS["conditions"].of(run) for run in on_page["rows"]} - {None}) > 1,
+        "is_mixed": len({row["figures__conditions_id"] for row in rows} - {None}) > 1,
         **_addresses(request, asked),
     }
     return render(request, "comparisons/runs.html", context)

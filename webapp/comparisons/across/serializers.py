@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 
+from webapp.comparisons.across.rows import FIGURES, RunRow
 from webapp.comparisons.models import Conditions, Figures, Run
 from webapp.comparisons.serializers import SERVERS_ONLY, Named
 from webapp.core.api import Output
 from webapp.jobs.models import JobState
+
+ALIKE = ("number", "strategy", "params", "label", "concurrency", "rate", "recorded")  # in row and answer
 
 
 class FiguresOut(Output):
@@ -16,12 +21,7 @@ class FiguresOut(Output):
 
     class Meta:
         model = Figures
-        fields = (
-            "conditions", "device", "versions", "is_mixed", "sample_count", "noisy_count", "exactness", "speedup",
-            "speedup_low", "speedup_high", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate",
-            "draft_share", "verify_share", "draft_passes", "tokens_per_s_device", "tokens_per_s_user", "goodput",
-            "queued_p95", "ttft_p50", "ttft_p95", "tpot_p50", "tpot_p95", "gap_p95", "e2e_p95",
-        )  # fmt: skip
+        fields = tuple(FIGURES)
 
 
 class RunOut(Output):
@@ -38,6 +38,24 @@ class RunOut(Output):
             "id", "comparison", "comparison_name", "number", "strategy", "params", "label", "concurrency", "rate",
             "recorded", "pair", "dataset", "state", "launched", "figures",
         )  # fmt: skip
+
+    def to_representation(self, row: RunRow) -> dict[str, Any]:
+        """Show a row as it was read: a list of hundreds has no time to ask each field."""
+        pair, dataset = row["comparison__pair_id"], row["comparison__dataset_id"]
+        shown = {
+            "id": row["pk"],
+            "comparison": row["comparison_id"],
+            "comparison_name": row["comparison__name"],
+            **{name: row[name] for name in ALIKE},
+            "pair": pair and {"id": pair, "name": row["comparison__pair__name"]},
+            "dataset": {"id": dataset, "name": row["comparison__dataset__name"]},
+            "state": row["comparison__job__state"],
+            "launched": row["created"],
+            "figures": {name: row[column] for name, column in FIGURES.items()},
+        }
+        if shown["figures"]["conditions"] is None:
+            shown["figures"] = None
+        return {name: value for name, value in shown.items() if name in self.fields}
 
 
 class ConditionsOut(Output):
