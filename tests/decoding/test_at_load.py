@@ -18,12 +18,11 @@ from decoding.errors import BadStrategy
 from decoding.measure.crossover import paying
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
-from decoding.replay.plan_at_load import document
-from decoding.replay.planning import RecordedSet, study
+from decoding.replay.planning import Prediction, RecordedSet, study
 from decoding.replay.planning_at_load import (
     PlanInputs,
-    PredictionAtLoad,
     crossovers,
+    document,
     predict_at_load,
     schedule,
     worth_running,
@@ -212,7 +211,7 @@ def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(rec
 
     def exported(*speedups: float) -> list[dict[str, str]]:
         best = {
-            users: [PredictionAtLoad(copies.at(Load(users)), 1.0, speedup)]
+            users: [Prediction(copies.at(Load(users)), 1.0, speedup)]
             for users, speedup in zip((1, 4), speedups, strict=True)
         }
         return document(best, {}, choose("schedule", {"table": "4:0"}))["elsewhere"]
