@@ -12,7 +12,7 @@ import pytest
 from decoding.backends import without_draft
 from decoding.choice import Choice
 from decoding.disco.classifier import load_classifier
-from decoding.vocabularies.scores import ABOUT_COPIES
+from decoding.vocabularies.shared import ABOUT_COPIES
 from tests.kit.bpe import save_with_bpe
 from tests.kit.gguf_files import exported
 from tests.kit.models import LLAMA, another_order_of_words
@@ -154,7 +154,6 @@ def test_a_classifier_of_copies_is_trained_beside_its_target_and_planned_with(tm
     train_disco.run([*target, "--limit", "10", "--max-new-tokens", "40", "--design", "sources"])
     card = read(tmp_path / "disco" / "card.json")
     assert set(card["sweep"]) == set(card["thresholds"]) == {"copied"}
-    assert all(0 <= point["auc"] <= 1 and point["speedup"] > 0 for point in card["learning"]["points"])
     short = [*target, "--limit", "2", "--max-new-tokens", "8"]
     with pytest.raises(BadArguments, match="perhaps of a draft for this target"):
         train_disco.run([*short, "--design", "sources"])
