@@ -36,9 +36,10 @@ from decoding.prices.fit_ahead import prices_from, undisturbed
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.playing import ANYTIME
-from decoding.replay.ssd.recording import plan_for, track_of
+from decoding.replay.ssd.recording import track_of
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import samples_of_probe
+from decoding.ssd.speculator.state import plan_for
 from decoding.strategies import disco, ssd, threshold
 from decoding.strategies.disco import RULES
 
@@ -158,7 +159,7 @@ class Evidence(Recordings):
     def tuned(self, study: RecordedSet) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""
         thresholds = {rule: self.priced.tuned(rule) for rule in RULES}
-        return planning.tuned(study, study.estimates(self.priced), thresholds)
+        return planning.tuned(study, self.priced, thresholds)
 
     @cached_property
     def priced(self) -> DraftClassifier:

@@ -18,8 +18,8 @@ from decoding.papers.shelf import Shelf, StudyCancelled
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning
 from decoding.replay.planning import RecordedSet
+from decoding.replay.ssd.playing import Track
 from decoding.replay.ssd.recording import track_of
-from decoding.replay.ssd.track import Track
 
 RECORDING_ALSO = "recording the other set"
 OnProgress = Callable[[str, int, int], None]  # phase, samples done, samples due

@@ -9,10 +9,9 @@ from decoding.choice import Choice
 from decoding.papers.together import ByBatch
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import PlayedRequest, PlayedRun, play
-from decoding.replay.ssd.playing import ANYTIME
+from decoding.replay.ssd.playing import ANYTIME, Track
 from decoding.replay.ssd.recording import plan_of
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
 
 Speeds = Sequence[float]  # of each text, in tokens per second
 
