@@ -6,7 +6,7 @@ something new, add its name here. An import contract refuses any other import, a
 
 from decoding import bounded_json
 from decoding.backends import without_draft
-from decoding.backends.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.dialects import DIALECTS
 from decoding.backends.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
 from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
 from decoding.backends.contestants.servers.endpoint import NAME as SERVER_NAME
@@ -61,6 +61,5 @@ from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict
 from decoding.vocabularies.fit import PairFinding, check_pair
-from decoding.vocabularies.scores import lacks_scores
-from decoding.vocabularies.shared import METHODS
+from decoding.vocabularies.shared import METHODS, lacks_scores
 from decoding.words import change, ms

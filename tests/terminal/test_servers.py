@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +18,7 @@ from decoding.core.loop import never
 from decoding.errors import BadServer, DrafthouseError
 from tests.decoding.servers.formats import Decode, speaking
 from tests.decoding.servers.weights import StepsFor, greedy_steps, streamed_words
-from tests.decoding.servers.wire import Asked, Reply, Script, serving
+from tests.decoding.servers.wire import Asked, Reply, serving
 from tests.kit.processes import state
 from tests.kit.terminal import ROOT, compared, on_pair, read
 from worker.started_server import started
@@ -156,29 +155,13 @@ def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(box, tm
     assert "sk-very-secret" not in out + err + written.read_text() + trace.read_text()
 
 
-def test_a_server_with_another_model_that_lies_about_its_counts_is_found(box, tmp_path, target, capsys):
-    def other(prompt: Any, room: int) -> list[list[int]]:
-        return [[(token + 1) % 90 for token in step] for step in target(prompt, room)]
-
-    honest = speaking("llamacpp", other, words(box))
-    lying: Script = lambda asked: Reply(  # noqa: E731
-        [one.replace(b'"tokens_predicted": 12', b'"tokens_predicted": 20') for one in honest(asked).pieces],  # type: ignore[union-attr]
-        honest(asked).status,
-    )
-    with serving(lying) as wire:
-        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", tmp_path / "result.json")
-        assert main(arguments(box, *flags)) == 0
-    found = read(tmp_path / "result.json")
-    assert found["strategies"][-1]["audit"]["divergent"] == 4
-    assert "server:llamacpp does not write the target's text on 4 of 4 samples" in found["warnings"][0]
-    contradiction = "server:llamacpp contradicts itself on 4 of 4 samples: it counts 20 tokens and sent 12"
-    assert contradiction in capsys.readouterr().out
-
-
 def test_servers_alone_are_compared_without_a_model_here(box, tmp_path, target, capsys):
     written = tmp_path / "result.json"
-    with serving(speaking("openai", target, words(box))) as one, serving(speaking("tgi", target, words(box))) as two:
-        servers = ("--server", f"{one.address},dialect=openai", "--server", f"{two.address},dialect=tgi")
+    with (
+        serving(speaking("openai", target, words(box))) as one,
+        serving(speaking("transformers", target, words(box))) as two,
+    ):
+        servers = ("--server", f"{one.address},dialect=openai", "--server", f"{two.address},dialect=transformers")
         asked = on_pair(box, "--limit", 4, "--json", written, draft=False)[1:]
         assert main(["--servers-only", *servers, *asked]) == 0
     document = compared(written)
@@ -195,18 +178,18 @@ def talks(tmp_path: Path) -> tuple[str, ...]:
 
 
 def test_a_server_gets_chats_as_the_target_reads_them(box, tmp_path, target, talks):
-    answering = speaking("tgi", target, words(box))
+    answering = speaking("openai", target, words(box))
 
     def in_words(asked: Asked) -> Reply:
         """Answer with the prompt's length in this tokenizer's tokens, which are words."""
-        reply, text = answering(asked), (asked.body or {}).get("inputs", "")
-        letters, told = (f'"input_length": {len(each)}'.encode() for each in (text, text.split()))
+        reply, text = answering(asked), (asked.body or {}).get("prompt", "")
+        letters, told = (f'"prompt_tokens": {len(each)}'.encode() for each in (text, text.split()))
         return Reply([piece.replace(letters, told) for piece in reply.pieces], reply.status)  # type: ignore[union-attr]
 
     with serving(in_words) as wire:
-        flags = ("--server", f"{wire.address},dialect=tgi", "--json", str(tmp_path / "result.json"))
+        flags = ("--server", f"{wire.address},dialect=openai", "--json", str(tmp_path / "result.json"))
         assert main(["--target", str(box / "target"), "--max-new-tokens", "12", *talks, *flags]) == 0
-        asked = [body["inputs"] for body in wire.sent("/generate_stream")]
+        asked = [body["prompt"] for body in wire.sent("/v1/completions")]
     document = compared(tmp_path / "result.json")
     base, server = document["strategies"]
     first, later = (sample["rendered"] for sample in base["samples"])
@@ -214,21 +197,6 @@ def test_a_server_gets_chats_as_the_target_reads_them(box, tmp_path, target, tal
     assert asked == [first, first, later]  # the warm-up comes first
     assert server["audit"]["identical"] == 2
     assert [(turn["turn"], turn["mean_acceptance_length"]) for turn in server["by_turn"]] == [(1, None), (2, None)]
-
-
-def test_a_log_is_replayed_to_a_server_at_its_own_times_and_lengths(box: Path, tmp_path: Path, target: Any) -> None:
-    asked = [{"custom_id": str(n), "body": {"prompt": f"w{n + 3}", "max_tokens": n + 2}, "timestamp": 1000 + n / 10}
-             for n in range(4)]  # fmt: skip
-    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    flags = ("--prompts", str(tmp_path / "log.jsonl"), "--rate", "recorded:5", "--json", str(tmp_path / "result.json"))
-    with serving(speaking("llamacpp", target, words(box))) as wire:
-        assert main(arguments(box, *flags, "--server", f"{wire.address},dialect=llamacpp")) == 0
-    base, server = read(tmp_path / "result.json")["strategies"]
-    assert server["recorded"] and server["audit"]["identical"] == 4
-    assert sorted(len(sample["tokens"]) for sample in server["samples"]) == [2, 3, 4, 5]
-    for row in (base, server):
-        arrived = sorted(sample["timing"]["arrived_ns"] for sample in row["samples"])
-        assert arrived == pytest.approx([0, 2e7, 4e7, 6e7], abs=1e5)
 
 
 def test_servers_alone_refuse_a_chat_before_they_are_asked(target, box, talks, capsys):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from decoding.choice import Choice
-from decoding.vocabularies.scores import ABOUT_COPIES
+from decoding.vocabularies.shared import ABOUT_COPIES
 from tests.kit.comparisons import succeeded
 from tests.worker.conftest import model, prompts
 from webapp.comparisons.models import Comparison
@@ -80,7 +80,7 @@ def test_studies_are_about_copies_and_say_why(which, team, make_worker, client, 
     settings = {Choice.of(row).kind: row for row in plan["settings"]}
     assert set(settings) == COPIES
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in settings.values())
-    assert plan["trees"] is None and plan["classifiers"] == [] and plan["at_load"]["planned"] is None
+    assert plan["classifiers"] == [] and plan["at_load"]["planned"] is None
     assert {row["users"] for row in plan["at_load"]["rows"]} == {1, 2}
     assert {Choice.of(row).kind for row in projection["settings"]} == {"autoregressive", *COPIES}
     assert projection["map"] is None

@@ -23,7 +23,6 @@ from decoding.replay.planning_ahead import Simulating, has_both_placements, left
 from decoding.replay.planning_at_load import plan_at_load
 from decoding.replay.projecting.document import MAPPING, PROJECTING, document
 from decoding.replay.projecting.projecting import ProjectionInputs
-from decoding.replay.tree_worth import tree_worth
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -114,10 +113,9 @@ class Planning:
         if self.cancelled():
             return {}
         again = repriced(runs, best, self.recorded, self.costs, self.classifier)
-        trees = None if self.recorded.is_undrafted else tree_worth(self.recorded, self.costs).to_dict()
         own = judged(self.recorded, self.costs, self.classifiers)
         found = document_of(best, runs.rows, again, predictions, self.costs)
-        return {**found, "trees": trees, "classifiers": own}
+        return {**found, "classifiers": own}
 
     def at_load(self, loads: Sequence[int]) -> dict[str, Any]:
         self.steps(workload.JOINTLY, 0, 1)

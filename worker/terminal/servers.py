@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from decoding.backends.contestants.servers import SERVER
-from decoding.backends.contestants.servers.dialects import dialect_called, dialect_of, dialects
+from decoding.backends.contestants.servers.dialects import DIALECTS, dialect_called, dialect_of
 from decoding.backends.contestants.servers.endpoint import (
     CERTIFICATES,
     DTYPES,
@@ -80,7 +80,8 @@ def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedSe
 
 def reach_of(servers: Sequence[AskedServer]) -> Reach:
     specs = {one.spec.name: one.spec for one in servers}
-    return Reach(specs, key_of, TERMINAL, os.environ.get(CERTIFICATES, ""))
+    keys = {spec.key: key_of(spec.key) for spec in specs.values() if spec.key}
+    return Reach(specs, keys, TERMINAL, os.environ.get(CERTIFICATES, ""))
 
 
 def about(server: AskedServer, serves: str) -> dict[str, str]:
@@ -134,7 +135,7 @@ def parse_server(text: str) -> AskedServer:
 
 def _server(address: str, settings: dict[str, str]) -> AskedServer:
     if "dialect" not in settings:
-        raise BadServer(f"{address[:80]} has no dialect; add ,dialect=NAME, one of {', '.join(dialects())}.")
+        raise BadServer(f"{address[:80]} has no dialect; add ,dialect=NAME, one of {', '.join(DIALECTS)}.")
     dialect = dialect_called(settings["dialect"])
     spec = EndpointSpec(
         name=settings.get("name", dialect.name),
@@ -177,7 +178,7 @@ def parse_start(text: str) -> AskedServer:
         raise BadServer(f"{text[:80]!r} has no {PORT}, so the server cannot be given a free port. Add --port {PORT}.")
     dialect = dialect_of(words[0])
     if not dialect:
-        programs = (program for each in dialects().values() for program in each.programs)
+        programs = (program for each in DIALECTS.values() for program in each.programs)
         raise BadServer(
             f"{words[0][:80]} is not a server that Drafthouse knows; it can start {', '.join(programs)}. Start this "
             "one yourself and give --server."
