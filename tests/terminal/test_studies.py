@@ -20,7 +20,6 @@ from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
 from decoding.errors import BadStrategy
 from decoding.prices.machine_card import card_called
-from decoding.replay import planning
 from tests.kit.models import LLAMA, save
 from tests.kit.terminal import ROOT, given, read
 from worker.engine.residents import Residents
@@ -150,7 +149,7 @@ def test_a_plan_says_before_its_figures_which_strategies_are_left_out() -> None:
 
 
 def test_a_plan_prints_what_another_engine_does_in_another_way() -> None:
-    exported = planning.elsewhere([planning.Prediction(choose("static"), 1.0, 1.0)])
+    exported = choose("static").elsewhere()
     [vllm] = [one for one in exported if one["engine"] == "vLLM"]
     assert vllm["note"] and [*plan.elsewhere({"elsewhere": [vllm]})][2:] == [
         f"    {vllm['setting']}",
