@@ -62,6 +62,5 @@ from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict
 from decoding.vocabularies.fit import PairFinding, check_pair
-from decoding.vocabularies.scores import lacks_scores
-from decoding.vocabularies.shared import METHODS
+from decoding.vocabularies.shared import METHODS, lacks_scores
 from decoding.words import change, ms

@@ -61,7 +61,7 @@ def recorded(made: World, number: int, prompt: Sequence[int], sampling: Sampling
 
 def requests(made: World, sampling: Sampling) -> list[RecordedText]:
     study = RecordedSet([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
-    return study.texts(study.confidences)
+    return study.texts(study.shown("confidence"))
 
 
 def live(made: World, make: Make, sampling: Sampling, asked: Sequence[RecordedText]) -> list[Rounds]:

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -198,21 +197,6 @@ def test_a_server_gets_chats_as_the_target_reads_them(box, tmp_path, target, tal
     assert asked == [first, first, later]  # the warm-up comes first
     assert server["audit"]["identical"] == 2
     assert [(turn["turn"], turn["mean_acceptance_length"]) for turn in server["by_turn"]] == [(1, None), (2, None)]
-
-
-def test_a_log_is_replayed_to_a_server_at_its_own_times_and_lengths(box: Path, tmp_path: Path, target: Any) -> None:
-    asked = [{"custom_id": str(n), "body": {"prompt": f"w{n + 3}", "max_tokens": n + 2}, "timestamp": 1000 + n / 10}
-             for n in range(4)]  # fmt: skip
-    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    flags = ("--prompts", str(tmp_path / "log.jsonl"), "--rate", "recorded:5", "--json", str(tmp_path / "result.json"))
-    with serving(speaking("llamacpp", target, words(box))) as wire:
-        assert main(arguments(box, *flags, "--server", f"{wire.address},dialect=llamacpp")) == 0
-    base, server = read(tmp_path / "result.json")["strategies"]
-    assert server["recorded"] and server["audit"]["identical"] == 4
-    assert sorted(len(sample["tokens"]) for sample in server["samples"]) == [2, 3, 4, 5]
-    for row in (base, server):
-        arrived = sorted(sample["timing"]["arrived_ns"] for sample in row["samples"])
-        assert arrived == pytest.approx([0, 2e7, 4e7, 6e7], abs=1e5)
 
 
 def test_servers_alone_refuse_a_chat_before_they_are_asked(target, box, talks, capsys):

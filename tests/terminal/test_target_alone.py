@@ -12,7 +12,7 @@ import pytest
 from decoding.backends import without_draft
 from decoding.choice import Choice
 from decoding.disco.classifier import load_classifier
-from decoding.vocabularies.scores import ABOUT_COPIES
+from decoding.vocabularies.shared import ABOUT_COPIES
 from tests.kit.bpe import save_with_bpe
 from tests.kit.gguf_files import exported
 from tests.kit.models import LLAMA, another_order_of_words

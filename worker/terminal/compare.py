@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from decoding.vocabularies.scores import check_scores
+from decoding.vocabularies.shared import check_scores
 from worker.terminal.arguments import read_arguments
 from worker.terminal.ending import ended
 from worker.terminal.guarded import guarded

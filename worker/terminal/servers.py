@@ -80,7 +80,8 @@ def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedSe
 
 def reach_of(servers: Sequence[AskedServer]) -> Reach:
     specs = {one.spec.name: one.spec for one in servers}
-    return Reach(specs, key_of, TERMINAL, os.environ.get(CERTIFICATES, ""))
+    keys = {spec.key: key_of(spec.key) for spec in specs.values() if spec.key}
+    return Reach(specs, keys, TERMINAL, os.environ.get(CERTIFICATES, ""))
 
 
 def about(server: AskedServer, serves: str) -> dict[str, str]:

@@ -22,6 +22,7 @@ from worker.engine.residents import Residents
 from worker.jobs.comparison.messages import Audited, Broke, SampleDecoded, ToCompare, Weighed, Which
 from worker.jobs.comparison.tracing import Tracing, which
 from worker.messages import Cancelled, Emit, JobProgress, PairLoaded
+from worker.servers import opened
 
 logger = logging.getLogger("drafthouse.engine")
 LAST_LINES = 6
@@ -68,11 +69,11 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
 def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
-        pair, loaded = load_pair(order.pair, residents, order.choices, order.servers.reach())
+        pair, loaded = load_pair(order.pair, residents, order.choices, opened(order.servers))
         longest = Measurement(pair, order.prompts, order.choices, order.sampling).longest
         by_strategy = {choice.label: pair.hardware_of(choice, longest) for choice in order.choices}
         return pair, replace(loaded, hardware={**loaded.hardware, "by_strategy": by_strategy})
-    alone = ServersOnly(order.servers.reach())
+    alone = ServersOnly(opened(order.servers))
     hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
     runners = {choice.label: alone.runner_of(choice) for choice in order.choices}
     return alone, PairLoaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)

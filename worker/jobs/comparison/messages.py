@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.choice import Choice
 from decoding.measure.sample import SampleResult
 from decoding.trace.events import Event
 from worker.messages import LocalPair, PairOrder, Report
-from worker.servers import NO_SERVERS, ServersAsked
+
+NO_SERVERS = Reach()
 
 # Which sample: strategy's label, prompt's id, repeat.
 Which = tuple[str, str, int]
@@ -27,7 +29,7 @@ class ToCompare(PairOrder):
     finished: Sequence[SampleResult]  # of the prompts that are not settled: decoded before, by this attempt or another
     given_up: frozenset[Which]  # these broke, and are not tried again
     prices: Mapping[str, Any]  # of its classifiers, as an earlier engine weighed them
-    servers: ServersAsked = NO_SERVERS  # those that the choices name
+    servers: Reach = NO_SERVERS  # those that the choices name
 
     def memory(self) -> int:
         return self.memory_to_run(self.choices) if self.pair else 0
