@@ -95,7 +95,6 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "revoke-share": share,
         "runs": run,
         "samples": run.samples.first(),
-        "conditions": run.figures.conditions,
     }
 
 
