@@ -84,12 +84,17 @@ def test_every_option_of_a_command_in_the_documentation_exists(page: str, words:
 def test_every_comparison_in_the_documentation_can_be_asked_for(
     words: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "path/to").mkdir(parents=True)
-    for name in ("target", "draft"):
-        (tmp_path / "path/to" / name).symlink_to(ROOT / "starter/pair" / name)
+    for folder in (
+        "path/to/target",
+        "path/to/draft",
+        *(f"Qwen/Qwen2.5-Coder-{size}-Instruct" for size in ("1.5B", "0.5B")),
+    ):
+        (tmp_path / folder).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder).symlink_to(ROOT / "starter/pair" / ("draft" if folder.endswith("draft") else "target"))
     (tmp_path / "prompts.jsonl").write_text('{"text": "one"}\n')
-    for name, form in (("chats.jsonl", "chat.jsonl"), ("cities.jsonl", "chat.jsonl"), ("log.jsonl", "log.jsonl")):
-        (tmp_path / name).symlink_to(ROOT / "tests/decoding/prompt_files" / form)
+    for name in ("chats", "tasks", "log"):
+        form = "log.jsonl" if name == "log" else "chat.jsonl"
+        (tmp_path / f"{name}.jsonl").symlink_to(ROOT / "tests/decoding/prompt_files" / form)
     monkeypatch.chdir(tmp_path)
     assert read_arguments(words[1:]).choices
 
