@@ -35,14 +35,14 @@ SMALL = ["--threads", "1", "--max-new-tokens", "32", "--temperature", "0", "--li
 def test_without_llama_server_a_proof_is_refused_before_anything_runs(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.delenv(VARIABLE, raising=False)
-    assert given(monkeypatch, plan.main, "--prove", *SMALL, 1, "--json", tmp_path / "plan.json") == 2
+    assert given(plan.run, "--prove", *SMALL, 1, "--json", tmp_path / "plan.json") == 2
     shown, told = capsys.readouterr()
     assert (shown, list(tmp_path.iterdir())) == ("", [])
     assert told.startswith("There is no llama-server on this machine")
 
 
 def test_a_proof_is_for_one_user(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    assert given(monkeypatch, plan.main, "--prove", "--load", "1,4", *SMALL, 1) == 2
+    assert given(plan.run, "--prove", "--load", "1,4", *SMALL, 1) == 2
     assert "is for a plan with one user. Leave out --load" in capsys.readouterr().err
 
 
@@ -90,7 +90,7 @@ def llama() -> str:
 def test_a_promise_is_proved_on_the_real_llama_server(llama, monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("DRAFTHOUSE_DATA", str(tmp_path / "data"))
     out = tmp_path / "plan.json"
-    assert given(monkeypatch, plan.main, "--prove", *SMALL, 2, "--json", out) == 0
+    assert given(plan.run, "--prove", *SMALL, 2, "--json", out) == 0
     told = capsys.readouterr().out
     found = read(out)
     proof = found["proof"]

@@ -25,7 +25,7 @@ from tests.kit.terminal import ROOT, compared, on_pair, read
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main
-from worker.terminal.servers import asked_servers, parse_server, parse_start, reach_of, shown
+from worker.terminal.servers import asked_servers, parse_server, parse_start, shown, to_ask
 
 HERE = "http://127.0.0.1:8080,dialect=llamacpp"
 
@@ -93,9 +93,9 @@ def test_a_key_in_a_command_is_not_shown() -> None:
 
 def test_the_environment_names_an_authority_for_all_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     servers = asked_servers([HERE], [])
-    assert reach_of(servers).certificates == ""
+    assert to_ask(servers).certificates == ""
     monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
-    assert reach_of(servers).certificates == "authority.pem"
+    assert to_ask(servers).certificates == "authority.pem"
 
 
 def test_servers_of_one_dialect_get_names_of_their_own(box: Path) -> None:

@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from decoding.strategies import STRATEGIES
-from worker.terminal.palette import Palette, palette_for
-from worker.terminal.table import result
+from worker.terminal.table import Palette, palette_for, result
 
 ALONE = "autoregressive"
 

@@ -19,7 +19,7 @@ from tests.kit.models import LLAMA, another_order_of_words
 from tests.kit.terminal import ROOT, compared, copied, given, on_pair, read
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
-from worker.terminal.parser import BadArguments
+from worker.terminal.options import BadArguments
 
 STARTER = ROOT / "starter"
 BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
@@ -74,7 +74,7 @@ def test_what_needs_no_draft_runs_without_being_named_for_one_user_and_for_two(h
 def test_a_strategy_that_lacks_what_it_needs_is_refused_before_anything_loads(here, capsys, strategies, told):
     assert compare(asked(here, "--strategies", strategies, draft=False)) == 2
     err = capsys.readouterr().err
-    assert all(words in err for words in told) and "Warming up" not in err
+    assert all(words in err for words in told) and "warming up" not in err
 
 
 @pytest.mark.parametrize(
@@ -85,11 +85,11 @@ def test_a_strategy_that_lacks_what_it_needs_is_refused_before_anything_loads(he
     ],
 )
 @pytest.mark.parametrize(
-    ("main", "what"),
-    [(train_disco.main, "Training a classifier of the design ours"), (papers.main, "The study of the papers")],
+    ("run", "what"),
+    [(train_disco.run, "Training a classifier of the design ours"), (papers.run, "The study of the papers")],
 )
-def test_what_follows_a_draft_is_refused_before_a_model_loads(here, monkeypatch, capsys, main, what, draft, why):
-    assert given(monkeypatch, main, *asked(here, draft=draft)) == 2
+def test_what_follows_a_draft_is_refused_before_a_model_loads(here, capsys, run, what, draft, why):
+    assert given(run, *asked(here, draft=draft)) == 2
     out, err = capsys.readouterr()
     assert err.startswith(what + why) and len(err.splitlines()) == 1 and not out
 

@@ -116,6 +116,23 @@ def test_an_engine_that_is_killed_before_it_gets_anywhere_costs_only_time(launch
     assert finished() == Sample.objects.count() == 3
 
 
+def test_a_baseline_that_kills_the_engine_is_given_up_and_the_others_end_without_an_audit(launch, make_worker, engine):
+    """A comparison whose others waited for such a baseline used to be ordered again without end."""
+    comparison, deaths = launch(texts=1), []
+
+    def kill() -> None:
+        deaths.append(engine.pid)
+        os.kill(engine.pid, signal.SIGUSR1)
+        engine.go_on()
+        if len(deaths) < 2:
+            engine.after(1, kill, (Began,))
+
+    engine.after(1, kill, (Began,))
+    make_worker().look()
+    assert state(comparison) == "failed" and "autoregressive on prompt 1: The engine" in comparison.job.reason
+    assert [s.numbers["audit"]["outcome"] for s in Sample.objects.finished()] == ["not_compared"] * 2
+
+
 def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_worker, engine):
     comparison = launch(texts=6, tokens=96)
     engine.after(2, lambda: engine.hang())
@@ -217,7 +234,7 @@ def test_a_job_that_takes_too_long_fails_and_goes_on_once_it_may_take_longer(lau
 
 
 def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team, engine):
-    """Cancelling keeps what is finished, and the models loaded. `./drafthouse bench queue` says how long it takes."""
+    """Cancelling keeps what is finished, and the models loaded."""
     comparison = launch(texts=6, tokens=96)
     hands = make_worker()
     engine.after(4, lambda: jobs.cancel(job=Job.objects.get(), by=team))

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
 from decoding.choice import Choice, remarks_on
-from decoding.core.load import loads
+from decoding.core.load import Load, loads
+from decoding.measure.crossover import paying
 from decoding.measure.summary import so_few
 from decoding.words import change
 from worker.jobs.plan import MakePlan
 from worker.jobs.proof.llama_server import program
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import whole_file
-from worker.terminal.guarded import guarded
-from worker.terminal.parser import BadArguments
-from worker.terminal.plan_at_load import lines_at_load
-from worker.terminal.values import count_of, list_of
+from worker.terminal.guarded import command
+from worker.terminal.options import BadArguments, count_of, list_of
 
 
 def run(argv: Sequence[str]) -> None:
@@ -114,6 +112,33 @@ def _line(row: Mapping[str, Any]) -> str:
     return f"{words} {median:9.2f} {change(row['speedup'] / median, 1):>8} {again:>8}   {interval}"
 
 
+def lines_at_load(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a plan for numbers of users as lines."""
+    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"
+    for users in found["users"]:
+        yield from ("", str(Load(users)))
+        yield from (_line_at_load(row) for row in found["rows"] if row["users"] == users)
+    yield ""
+    yield from remarks_on(map(Choice.of, found["rows"]))
+    yield from (paying(crossover) for crossover in found["crossovers"])
+    if found["planned"]:
+        yield from ("", f"As a schedule: {found['planned']}")
+    yield from ("", "To set elsewhere (start searching from there):")
+    for one in found["elsewhere"]:
+        yield from (f"  {one['engine']}:", f"    {one['setting']}", *([f"    {one['note']}"] if one["note"] else []))
+    if not found["elsewhere"]:
+        yield "  Nothing: no fixed lookahead and no copy is a gain at these loads."
+
+
+def _line_at_load(row: Mapping[str, Any]) -> str:
+    gain, words = row["measured"], f"  {row['label']:26} {row['speedup']:9.2f}"
+    if not gain:
+        return f"{words} {'not run':>9}"
+    words += f" {gain['ratio']:9.2f}"
+    off = f"{words} {change(row['speedup'] / gain['ratio'], 1):>8}"
+    return off if gain["low"] is None else f"{off}   {gain['low']:.2f} to {gain['high']:.2f}"
+
+
 def elsewhere(found: Mapping[str, Any]) -> Iterator[str]:
     """The same settings in other engines' words."""
     yield "To set elsewhere (passes cost differently there, so take these as where to start searching):"
@@ -123,11 +148,5 @@ def elsewhere(found: Mapping[str, Any]) -> Iterator[str]:
             yield f"    {one['note']}"
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)

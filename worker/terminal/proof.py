@@ -13,7 +13,8 @@ from worker.jobs.proof import Prove
 from worker.jobs.proof.proving import promise_of
 from worker.terminal.bench import Bench
 from worker.terminal.files import kept
-from worker.terminal.studying import carry_out, say
+from worker.terminal.progress import say
+from worker.terminal.studying import carry_out
 
 
 def proved(bench: Bench, plan: Mapping[str, Any], residents: Residents) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Servers on the command line: --server ADDRESS,dialect=…, --start COMMAND. Standard library only."""
+"""Servers on the command line: --server ADDRESS,dialect=…, --start COMMAND."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from decoding.backends.contestants.servers.endpoint import (
     DTYPES,
     USUAL_DEADLINE_S,
     EndpointSpec,
-    Reach,
     key_of,
     shortened,
 )
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.choice import Choice, choose
 from decoding.errors import BadServer, meant
+from worker.servers import ServersAsked
 
 PORT = "{port}"
 NOT_YET = "http://127.0.0.1:1"  # until a started server has its port
@@ -78,9 +78,11 @@ def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedSe
     return tuple(named)
 
 
-def reach_of(servers: Sequence[AskedServer]) -> Reach:
+def to_ask(servers: Sequence[AskedServer]) -> ServersAsked:
+    """Collect addresses, and keys from their files and variables."""
     specs = {one.spec.name: one.spec for one in servers}
-    return Reach(specs, key_of, TERMINAL, os.environ.get(CERTIFICATES, ""))
+    keys = {spec.key: key_of(spec.key) for spec in specs.values() if spec.key}
+    return ServersAsked(specs, keys, TERMINAL, os.environ.get(CERTIFICATES, ""))
 
 
 def about(server: AskedServer, serves: str) -> dict[str, str]:
