@@ -157,7 +157,7 @@ def test_a_plan_at_load_writes_the_document_that_rest_gives(tiny, tmp_path, caps
     assert given(plan.run, *short, "--load", "2,1", "--json", tmp_path / "plan.json") == 0
     found = read(tmp_path / "plan.json")
     golden = GOLDEN["plan"]
-    assert set(found) == {*golden, "trees", "noise", "proof"}
+    assert set(found) == {*golden, "trees", "noise"}
     assert set(found["at_load"]) == set(golden["at_load"]) and set(found["hardware"]) >= set(golden["hardware"])
     assert found["at_load"]["users"] == [1, 2]
     told = capsys.readouterr().out

@@ -101,7 +101,7 @@ urlpatterns = [
         studies.Studies,
         many=LIST | CREATE,
         one=READ | DELETE,
-        verbs=("cancel", "retry", "restore", "prove"),
+        verbs=("cancel", "retry", "restore"),
     ),
     path("studies/<uuid:pk>/file/", studies.Studies.as_view({"get": "file"}), name="studies-file"),
     path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),

@@ -31,7 +31,6 @@ VERBS = {  # keyed by the page route that the button's form is sent to
     "drop-key": Verb("Delete the key", "DELETE", "endpoints-key"),
     "bin-study": Verb("Delete", "DELETE", "studies-detail"),
     "restore-study": Verb("Restore", "POST", "studies-restore"),
-    "prove-study": Verb("Prove on llama.cpp", "POST", "studies-prove"),
     "save-view": Verb("Keep this view", "POST", "views-list"),
     "bin-view": Verb("Delete the view", "DELETE", "views-detail"),
     "restore-view": Verb("Restore the view", "POST", "views-restore"),

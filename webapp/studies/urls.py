@@ -9,7 +9,6 @@ urlpatterns = [
     path("studies/<uuid:id>/", views.study, name="study"),
     path("studies/<uuid:id>/bin/", views.bin_study, name="bin-study"),
     path("studies/<uuid:id>/restore/", views.restore_study, name="restore-study"),
-    path("studies/<uuid:id>/prove/", views.prove_study, name="prove-study"),
     path("classifiers/", pages.classifiers, name="classifiers"),
     path("classifiers/new/", pages.new_classifier, name="new-classifier"),
     path("classifiers/train/", pages.train_classifier, name="train-classifier"),

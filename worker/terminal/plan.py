@@ -14,11 +14,10 @@ from decoding.measure.crossover import paying
 from decoding.measure.summary import so_few
 from decoding.words import change
 from worker.jobs.plan import MakePlan
-from worker.jobs.proof.llama_server import program
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import command
-from worker.terminal.options import BadArguments, count_of, list_of
+from worker.terminal.options import count_of, list_of
 
 
 def run(argv: Sequence[str]) -> None:
@@ -36,41 +35,28 @@ def run(argv: Sequence[str]) -> None:
         help="users at once, such as 1,4,16: the best strategy at each, and where speculation stops paying",
     )
     parser.add_argument(
-        "--prove",
-        action="store_true",
-        help="also run the best setting that llama.cpp can be given on llama-server, with and without speculation",
-    )
-    parser.add_argument(
         "--json",
         type=Path,
         metavar="FILE",
-        help="write the plan as REST gives it, and the proof; with --load it then also holds the plan for one user",
+        help="write the plan as REST gives it; with --load it then also holds the plan for one user",
     )
     bench = read_recorded(given := parser.parse_args(argv), given.split)
     loads(given.load, [])  # refuses what cannot be
-    if given.prove and given.load:
-        raise BadArguments("--prove is for a plan with one user. Leave out --load, or leave out --prove.")
-    if given.prove:
-        program()  # refused before the work if there is none
 
     with ExitStack() as open_until_done:
         file = open_until_done.enter_context(whole_file(given.json)) if given.json else None
-        planned(bench, tuple(sorted(given.load)), proves=given.prove, file=file)
+        planned(bench, tuple(sorted(given.load)), file)
 
 
-def planned(bench: Bench, users: tuple[int, ...], *, proves: bool, file: TextIO | None) -> None:
-    """Carry out the job and print its document; write it too, with the proof, if there is a file."""
-    from worker.engine.residents import Residents  # loads torch: slips are told before that
-    from worker.terminal.proof import proved
-    from worker.terminal.studying import carry_out
+def planned(bench: Bench, users: tuple[int, ...], file: TextIO | None) -> None:
+    """Carry out the job and print its document; write it too if there is a file."""
+    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    residents = Residents()
     order = MakePlan(bench.pair, bench.prompts, bench.sampling, users, for_one=not users or file is not None)
-    found = carry_out(order, bench, residents=residents)
+    found = carry_out(order, bench)
     print("\n".join(as_text(found)))
-    proof = proved(bench, found, residents) if proves else None
     if file:
-        json.dump({**found, "proof": proof}, file, indent=1)
+        json.dump(found, file, indent=1)
 
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:

@@ -22,16 +22,14 @@ from worker.terminal.progress import StepLines, described, say
 def carry_out(
     order: PairOrder,
     bench: Bench,
-    *,
     on_report: Callable[[Report], None] = lambda report: None,
-    residents: Residents | None = None,
 ) -> dict[str, Any]:
-    """Return the document that the order makes. `on_report` gets what else it makes on the way. Models that are
-    resident are not loaded again. Ctrl-C ends it after the step in hand, and a second one at once."""
+    """Return the document that the order makes. `on_report` gets what else it makes on the way. Ctrl-C ends it after
+    the step in hand, and a second one at once."""
     make_ready(bench, order.memory())
     listener = Listener(bench.material.name, interrupt := Interrupt(), on_report)
     with interrupt, suppress(Cancelled), closing(listener):
-        order.carry_out(residents or Residents(), listener.emit, interrupt)
+        order.carry_out(Residents(), listener.emit, interrupt)
     if interrupt.is_asked:
         raise KeyboardInterrupt
     return listener.document
