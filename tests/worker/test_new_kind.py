@@ -57,8 +57,8 @@ def work(attempt):
 
     dataset = attempt.insist(lambda: Dataset.objects.get(pk=attempt.job.arguments["dataset"]))
     texts = attempt.insist(lambda: list(dataset.prompts.values_list("text", flat=True)))
-    for step in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
-        attempt.record(step)
+    for _ in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
+        pass
     attempt.insist(lambda: jobs.note(job=attempt.job, sentence=f"{dataset.name} has {len(texts)} prompts."))
 '''
 DECLARED = 'from webapp.jobs.kinds import Kind\nKIND = Kind("new", "New", parts="things")\n'

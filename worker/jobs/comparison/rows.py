@@ -34,7 +34,7 @@ from worker.jobs.comparison.messages import (
     Which,
     called,
 )
-from worker.messages import JobProgress, PairLoaded, Report
+from worker.messages import PairLoaded, Report
 from worker.servers import local_pids, servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
@@ -92,8 +92,6 @@ class ComparisonRows:
         match report:
             case PairLoaded():
                 self._begin_on({"drafthouse": version(), **report.hardware})
-            case JobProgress():
-                self.attempt.record(report)
             case Weighed():
                 self._keep_prices(report)
             case TracesGrown():
