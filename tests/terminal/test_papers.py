@@ -17,11 +17,8 @@ import pytest
 
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.papers import together
 from decoding.papers.figure import Figure, RepeatOptions, described, sampling_options
 from decoding.papers.figures import FIGURES
-from decoding.papers.runs import Ran
-from decoding.papers.settings import BATCHES
 from tests.kit.terminal import ROOT, given, read
 from worker.terminal import papers
 from worker.terminal.arguments import read_arguments
@@ -94,22 +91,6 @@ def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
         with pytest.raises(BadArguments, match=r"^Unrecognized arguments: --of-no-command"):
             read([*words, "--of-no-command"])
         assert "--strategies" not in words or parse_choices(words[words.index("--strategies") + 1])
-
-
-def test_a_further_file_of_prompts_draws_transfer_between_both_sets(tmp_path, capsys):
-    prose = STARTER / "prompts" / "prose.jsonl"
-    asked = ["--threads", "1", "--max-new-tokens", "128", "--limit", "10", "--figures", "disco-transfer"]
-    assert command(*asked, "--also", prose, "--out", tmp_path) == 0
-    found = read(tmp_path / "papers.json")
-    [figure] = found["figures"]
-    assert figure["x"]["names"] == ["code.jsonl", "prose.jsonl"]
-    assert [len(each["points"]) for each in figure["series"]] == [2, 2]
-    assert f"--also {prose} --figures disco-transfer" in figure["recipe"][0]
-    assert all("--also" not in line or "train-disco" in line for line in figure["recipe"][1:])
-    assert "Transfer is to and from 10 prompts of prose.jsonl." in found["methods"]
-    capsys.readouterr()
-    assert command(*asked, "--out", tmp_path) == 2  # evidence of both sets is there
-    assert "evidence of other prompts" in capsys.readouterr().err
 
 
 def test_repeating_a_figure_leaves_the_classifier_of_the_pair_alone() -> None:
@@ -187,42 +168,6 @@ def test_on_one_core_a_figure_that_needs_a_second_says_so(tmp_path, capsys):
     assert told.out.count("Nothing is run: this machine has no second core") == 3 and "at once" not in told.err
     for slug in ("ssd-6", "ssd-7", "ssd-theorem-17"):
         assert origins(tmp_path, slug) == {"published", "theory", "simulated"}
-
-
-@pytest.mark.slow
-def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(tmp_path, capsys):
-    assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
-    for texts in (1, 4, 8, 16):
-        keep_a_run_of(texts, tmp_path / "evidence")
-    capsys.readouterr()
-    assert command(*TINY, "--figures", "ssd-6,ssd-7", "--out", tmp_path) == 0
-    told = capsys.readouterr().err
-    run = [texts for texts in BATCHES if f"{together.phase(texts)}: 1/28" in told]
-    assert run == [2]
-    assert {"measured", "simulated", "theory"} <= origins(tmp_path, "ssd-6") & origins(tmp_path, "ssd-7")
-    rows = [row for row in points(tmp_path, "ssd-6") if row["origin"] == "measured"]
-    assert [float(row["x"]) for row in rows] == [*BATCHES] * 2
-    assert {float(row["y"]) for row in rows if row["x"] != "2"} == {1.5}
-    assert all(float(row["y"]) > 0 and row["low"] and " / static:" in row["label"] for row in rows)
-
-
-def keep_a_run_of(texts: int, evidence: Path) -> None:
-    """Leave what a run of this batch size leaves, in which SSD was 1.5 times as fast as static."""
-    labels = {choice.label: choice.spec.prepares_ahead for choice in together.choices(texts)}
-    [texts_by_prompt] = evidence.glob("texts-*.json")
-    prompts = [*json.loads(texts_by_prompt.read_text())]
-    ran = Ran(
-        {label: dict.fromkeys(prompts, 15.0 if is_ahead else 10.0) for label, is_ahead in labels.items()},
-        dict.fromkeys(labels, ()),
-        verifying=dict.fromkeys(labels, 0.002),
-    )
-    kept = {"ran": ran.to_dict(), "also": None}
-    (evidence / f"{together.phase(texts).replace(' ', '-')}.json").write_text(json.dumps(kept))
-
-
-def test_a_classifier_of_another_sampling_is_told_of(tmp_path, capsys):
-    assert command(*SMALL, "--temperature", "1.2", "--figures", "disco-classifier", "--out", tmp_path) == 0
-    assert "was trained with temperature 0.6; this runs with temperature 1.2" in capsys.readouterr().out
 
 
 def test_without_a_classifier_the_figures_of_one_say_so(tmp_path, capsys):

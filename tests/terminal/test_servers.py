@@ -194,43 +194,6 @@ def talks(tmp_path: Path) -> tuple[str, ...]:
     return "--prompts", str(tmp_path / "talks.jsonl"), "--template", str(tmp_path / "chat.jinja")
 
 
-def test_a_server_gets_chats_as_the_target_reads_them(box, tmp_path, target, talks):
-    answering = speaking("tgi", target, words(box))
-
-    def in_words(asked: Asked) -> Reply:
-        """Answer with the prompt's length in this tokenizer's tokens, which are words."""
-        reply, text = answering(asked), (asked.body or {}).get("inputs", "")
-        letters, told = (f'"input_length": {len(each)}'.encode() for each in (text, text.split()))
-        return Reply([piece.replace(letters, told) for piece in reply.pieces], reply.status)  # type: ignore[union-attr]
-
-    with serving(in_words) as wire:
-        flags = ("--server", f"{wire.address},dialect=tgi", "--json", str(tmp_path / "result.json"))
-        assert main(["--target", str(box / "target"), "--max-new-tokens", "12", *talks, *flags]) == 0
-        asked = [body["inputs"] for body in wire.sent("/generate_stream")]
-    document = compared(tmp_path / "result.json")
-    base, server = document["strategies"]
-    first, later = (sample["rendered"] for sample in base["samples"])
-    assert later == f"w1 w3 w4 w1 {base['samples'][0]['answer']} w1 w5 w2"
-    assert asked == [first, first, later]  # the warm-up comes first
-    assert server["audit"]["identical"] == 2
-    assert [(turn["turn"], turn["mean_acceptance_length"]) for turn in server["by_turn"]] == [(1, None), (2, None)]
-
-
-def test_a_log_is_replayed_to_a_server_at_its_own_times_and_lengths(box: Path, tmp_path: Path, target: Any) -> None:
-    asked = [{"custom_id": str(n), "body": {"prompt": f"w{n + 3}", "max_tokens": n + 2}, "timestamp": 1000 + n / 10}
-             for n in range(4)]  # fmt: skip
-    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    flags = ("--prompts", str(tmp_path / "log.jsonl"), "--rate", "recorded:5", "--json", str(tmp_path / "result.json"))
-    with serving(speaking("llamacpp", target, words(box))) as wire:
-        assert main(arguments(box, *flags, "--server", f"{wire.address},dialect=llamacpp")) == 0
-    base, server = read(tmp_path / "result.json")["strategies"]
-    assert server["recorded"] and server["audit"]["identical"] == 4
-    assert sorted(len(sample["tokens"]) for sample in server["samples"]) == [2, 3, 4, 5]
-    for row in (base, server):
-        arrived = sorted(sample["timing"]["arrived_ns"] for sample in row["samples"])
-        assert arrived == pytest.approx([0, 2e7, 4e7, 6e7], abs=1e5)
-
-
 def test_servers_alone_refuse_a_chat_before_they_are_asked(target, box, talks, capsys):
     with serving(speaking("openai", target, words(box))) as wire:
         assert main(["--servers-only", "--server", f"{wire.address},dialect=openai", *talks[:2]]) != 0

@@ -95,27 +95,6 @@ def test_an_engine_whose_gpu_failed_ends_and_a_fresh_one_goes_on(launch, make_wo
     assert len(orders) == 2 and finished() == Sample.objects.count() == 6
 
 
-def test_an_engine_that_is_killed_before_it_gets_anywhere_costs_only_time(launch, make_worker, engine):
-    """None of these ends counts, so there may be any number of them at one place."""
-    comparison = launch(texts=1)
-    hands, counted = make_worker(), []
-
-    def kill() -> None:
-        comparison.job.refresh_from_db()
-        counted.append(comparison.job.counted_ends)
-        os.kill(engine.pid, signal.SIGKILL)
-        if len(counted) < 2:
-            engine.after(1, kill, (Began,))
-
-    engine.after(1, kill, (Began,))
-    for _ in range(3):
-        make.waited()
-        hands.look()
-    assert (state(comparison), comparison.job.attempt) == ("succeeded", 3), comparison.job.reason
-    assert counted == [0, 0] and comparison.job.counted_ends == 0
-    assert finished() == Sample.objects.count() == 3
-
-
 def test_a_baseline_that_kills_the_engine_is_given_up_and_the_others_end_without_an_audit(launch, make_worker, engine):
     """A comparison whose others waited for such a baseline used to be ordered again without end."""
     comparison, deaths = launch(texts=1), []

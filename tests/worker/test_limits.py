@@ -77,14 +77,6 @@ def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(l
     assert "took more than 0." in job.reason and HEADROOM in job.reason
 
 
-def test_a_comparison_that_takes_too_much_memory_fails_at_the_first_try(little_memory, launch, make_worker):
-    comparison = launch()
-    make_worker().look()
-    comparison.job.refresh_from_db()
-    assert (comparison.job.state, comparison.job.attempt) == ("failed", 1)
-    assert "The engine process took more than" in comparison.job.reason
-
-
 def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, checked):
     engine.end()  # starting takes seconds
     monkeypatch.setattr(CheckModel, "opens_within_s", 0.01)

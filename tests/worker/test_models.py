@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -86,18 +85,6 @@ def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, c
     assert "The tokenizer of one cannot be loaded" in model.reason
     assert str(settings.DATA_DIR) not in model.reason  # where it lies tells its owner nothing
     assert (Job.objects.get().state, Job.objects.get().reason) == ("failed", model.reason)
-
-
-def test_a_quantised_model_is_refused_in_words_when_it_is_checked(check, checkpoints):
-    config = json.loads(checkpoints["draft"]["config.json"]) | {"quantization_config": {"quant_method": "awq"}}
-    model = check(**{"config.json": json.dumps(config).encode()})
-    assert model.state == "refused" and "quantised checkpoint (AWQ)" in model.reason
-
-
-def test_a_family_without_a_language_model_is_refused_when_it_is_checked(check, checkpoints):
-    config = json.loads(checkpoints["draft"]["config.json"]) | {"model_type": "llava", "vision_config": {}}
-    model = check(**{"config.json": json.dumps(config).encode()})
-    assert model.state == "refused" and "it is a 'llava' for pictures" in model.reason
 
 
 @pytest.fixture(scope="session")
