@@ -117,7 +117,7 @@ def _add_comparisons(count: int, large: Comparison, pairs: list[Pair], datasets:
 
 
 def _conditions(large: Comparison, pair: Pair, dataset: Dataset) -> Conditions:
-    return Conditions(team_id=large.team_id, digest=f"{pair.pk}", question=f"{pair.pk}", pair=pair, dataset=dataset,
+    return Conditions(team_id=large.team_id, digest=f"{pair.pk}", pair=pair, dataset=dataset,
                       limit=PROMPTS_EACH, sampling=large.sampling, device="cpu")  # fmt: skip
 
 

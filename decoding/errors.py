@@ -1,26 +1,8 @@
-"""Errors, each a sentence that says what happened, why, and what to do.
-
-DrafthouseError
-├── BadPrompt            one prompt cannot be decoded
-├── BadPrompts           a prompt file cannot be read
-├── BadCheckpoint        a model folder cannot be loaded
-├── BadPair              target and draft do not fit together
-├── BadStrategy          an unknown strategy, or a parameter out of bounds
-├── BadStrategyModule    a file in decoding/strategies that lacks a part
-├── BadSampling          sampling settings out of bounds
-├── BadLoad              a concurrency or rate out of bounds
-├── BadExport            a model that the other engine would not run as our decoder does
-├── BadDevice            a device or placement that this machine does not have
-├── DraftLost            the draft's process died or fell silent
-├── BadServer            a server that cannot be asked: its address, key, dialect or model
-├── BrokenModel          the model's output is no distribution
-│   └── ServerFailed     a server's answer is missing, torn or late
-├── Cancelled            somebody asked to stop before there was a result
-└── OutOfMemory          the device has too little memory for what was asked
-"""
+"""Errors, each a sentence that says what happened, why, and what to do."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from difflib import get_close_matches
 
@@ -32,70 +14,75 @@ def meant(given: str, known: Iterable[str]) -> str:
 
 
 class DrafthouseError(Exception):
-    """Error that a user can fix. `code` is its stable name for programs; the message is for people."""
+    """Error that a user can fix. `code` is its stable name for programs, made of the class's; the message is for
+    people."""
 
     code = "error"
 
+    def __init_subclass__(cls) -> None:
+        if "code" not in vars(cls):
+            cls.code = re.sub(r"(?<=[a-z])(?=[A-Z])", "-", cls.__name__).lower()
+
 
 class Cancelled(DrafthouseError):
-    code = "cancelled"
+    """Somebody asked to stop before there was a result."""
 
 
 class BadPrompt(DrafthouseError):
-    code = "bad-prompt"
+    """One prompt cannot be decoded."""
 
 
 class BadPrompts(DrafthouseError):
-    code = "bad-prompts"
+    """A prompt file cannot be read."""
 
 
 class BadCheckpoint(DrafthouseError):
-    code = "bad-checkpoint"
+    """A model folder cannot be loaded."""
 
 
 class BadPair(DrafthouseError):
-    code = "bad-pair"
+    """Target and draft do not fit together."""
 
 
 class BadStrategy(DrafthouseError):
-    code = "bad-strategy"
+    """An unknown strategy, or a parameter out of bounds."""
 
 
 class BadStrategyModule(DrafthouseError):
-    code = "bad-strategy-module"
+    """A file in decoding/strategies that lacks a part."""
 
 
 class BadSampling(DrafthouseError):
-    code = "bad-sampling"
+    """Sampling settings out of bounds."""
 
 
 class BadLoad(DrafthouseError):
-    code = "bad-load"
+    """A concurrency or rate out of bounds."""
 
 
 class BadExport(DrafthouseError):
-    code = "bad-export"
+    """A model that the other engine would not run as our decoder does."""
 
 
 class BadDevice(DrafthouseError):
-    code = "bad-device"
+    """A device or placement that this machine does not have."""
 
 
 class DraftLost(DrafthouseError):
-    code = "draft-lost"
-
-
-class BrokenModel(DrafthouseError):
-    code = "broken-model"
+    """The draft's process died or fell silent."""
 
 
 class BadServer(DrafthouseError):
-    code = "bad-server"
+    """A server that cannot be asked: its address, key, dialect or model."""
+
+
+class BrokenModel(DrafthouseError):
+    """The model's output is no distribution."""
 
 
 class ServerFailed(BrokenModel):
-    code = "server-failed"
+    """A server's answer is missing, torn or late."""
 
 
 class OutOfMemory(DrafthouseError):
-    code = "out-of-memory"
+    """The device has too little memory for what was asked."""

@@ -6,7 +6,7 @@ something new, add its name here. An import contract refuses any other import, a
 
 from decoding import bounded_json
 from decoding.backends import without_draft
-from decoding.backends.contestants.servers.dialects import dialects
+from decoding.backends.contestants.servers.dialects import DIALECTS
 from decoding.backends.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
 from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
 from decoding.backends.contestants.servers.endpoint import NAME as SERVER_NAME
@@ -16,7 +16,7 @@ from decoding.backends.misfit import misfit, trained_otherwise
 from decoding.choice import Choice, choose, labelled, parse_choices, relabelled, remarks_on, renamed
 from decoding.core.load import MOST_USERS, ONE, RATES, Load, loads, mean_rate
 from decoding.dice.sampling import Sampling
-from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, rule_of, sharing_sentence
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, rule_of, sharing_sentence
 from decoding.disco.judging import CopyJudge, read_judge
 from decoding.disco.prices import Prices
 from decoding.drafting.params import LONGEST_TEXT, Param
@@ -55,7 +55,6 @@ from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.replay.what_if.ahead import SsdTracks, Stood, ssd_tracks_of, stood, surer
-from decoding.replay.what_if.at_load import PlayedSimulation, simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import Simulation, oracle, simulate
@@ -63,6 +62,5 @@ from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict
 from decoding.vocabularies.fit import PairFinding, check_pair
-from decoding.vocabularies.scores import lacks_scores
-from decoding.vocabularies.shared import METHODS
+from decoding.vocabularies.shared import METHODS, lacks_scores
 from decoding.words import change, ms

@@ -12,8 +12,8 @@ from pathlib import Path
 import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
-from decoding.papers.files.plate import plate
-from decoding.papers.files.svg import svg
+from decoding.papers.figure import Axis, Point, Series, plain
+from decoding.papers.files import script
 from starter.measure import NEW_TOKENS, agreed, best_static, prices, test_prompts
 from starter.text import sampler, write
 from starter.train import say
@@ -61,17 +61,11 @@ def line(row: dict) -> str:
 
 
 def picture(rows: list[dict]) -> str:
-    """Draw the curve as SVG."""
-    points = [
-        {"x": row["draft_ms"] / row["target_ms"][0], "y": row["speed_up"], "low": None, "high": None, "label": ""}
-        for row in rows
-    ]
-    series = {"name": "best static lookahead", "origin": "replayed", "points": points, "is_line": True, "grade": ""}
-    axes = {
-        "x": {"label": "draft pass / target pass", "format": "share", "log": False, "names": []},
-        "y": {"label": "expected speed-up", "format": "times", "log": False, "names": []},
-    }
-    return svg(plate({"number": "Ladder", "title": "Draft price against speed-up", "series": [series], **axes}))
+    """Write a script that draws the curve."""
+    points = [Point(row["draft_ms"] / row["target_ms"][0], row["speed_up"]) for row in rows]
+    axes = Axis("draft pass / target pass", "share"), Axis("expected speed-up", "times")
+    series = [Series("best static lookahead", "replayed", points)]
+    return script(plain("curve", "Ladder", "Draft price against speed-up", *axes, series))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,7 +74,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--ladder", type=Path, default=HERE / "ladder", help="folder of more drafts (%(default)s)")
     parser.add_argument("--prompts", type=Path, default=HERE / "prompts" / "code.jsonl", help="%(default)s")
     parser.add_argument("--count", type=int, default=32, help="of test prompts (%(default)s)")
-    parser.add_argument("--svg", type=Path, help="draw the curve into this file")
+    parser.add_argument("--script", type=Path, help="write a matplotlib script that draws the curve into this file")
     options = parser.parse_args(arguments)
     torch.set_num_threads(1)
     sampling = json.loads((HERE / "defaults.json").read_text("utf-8"))["sampling"]
@@ -88,8 +82,8 @@ def main(arguments: list[str] | None = None) -> int:
     rows = measure(options.pair / "target", drafts_of(options.pair, options.ladder), texts, sampling)
     for text in (*HEAD, *map(line, rows)):
         say(text)
-    if options.svg:
-        options.svg.write_text(picture(rows), "utf-8")
+    if options.script:
+        options.script.write_text(picture(rows), "utf-8")
     return 0
 
 

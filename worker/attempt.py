@@ -90,5 +90,5 @@ class Attempt:
 
 
 def _sentence(step: JobProgress) -> str:
-    words = f"{step.phase.capitalize()}: {step.done} of {step.due}"
+    words = f"{step.phase[0].upper()}{step.phase[1:]}: {step.done} of {step.due}"
     return f"{words}, {step.detail}." if step.detail else f"{words}."

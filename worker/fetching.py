@@ -77,7 +77,10 @@ def _fetched(hub_id: str, revision: str, must_ask: bool) -> str:
     _say(done=0, due=due)
     folder = str(snapshot_download(hub_id, revision=commit, tqdm_class=_counter(due), **WANTED))
     for name in missing:
-        _require_content(hub_id, files[name], Path(folder) / name)
+        file = Path(folder) / name
+        _require_content(hub_id, files[name], file)
+        for part in file.resolve().parent.glob(f"{file.resolve().name}.*.incomplete"):
+            part.unlink()  # a fetch that was killed left it; the library never continues one
     return folder
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from decoding.errors import BadStrategy
-from decoding.words import percent
 
 OURS, PAPER, SOURCES = "ours", "paper", "sources"
 DESIGNS = {
@@ -14,7 +13,6 @@ DESIGNS = {
     SOURCES: "as ours, and how well a copied text matches, for DISCO on copied tokens; stops by price",
     PAPER: "top-10 probabilities, entropy and position, as published; stops below a constant threshold",
 }
-PAYS = 0.01  # a gain in speed below this is none
 
 
 def rule_of(design: str) -> str:
@@ -45,21 +43,3 @@ def sharing_sentence(card: Mapping[str, Any]) -> str:
             "pieces), so its figures flatter it."
         )
     return " ".join(words)
-
-
-def learning_sentence(learning: Mapping[str, Any]) -> str:
-    """Say how many training prompts are as good as all of them."""
-    points = learning.get("points") or []
-    if len(points) < 2:
-        return ""
-    whole, enough = points[-1], learning.get("enough")
-    few = next((point for point in points[:-1] if point["prompts"] == enough), None)
-    if few is None:
-        return (
-            f"More training prompts may still pay: {whole['prompts']} give {whole['speedup']:.2f}x, and no part of "
-            "them is surely as fast."
-        )
-    return (
-        f"{enough} training prompts are enough: they give {few['speedup']:.2f}x, and all {whole['prompts']} give "
-        f"{whole['speedup']:.2f}x, surely less than {percent(PAYS)} faster prompt by prompt."
-    )

@@ -139,6 +139,27 @@ def record(
     )
 
 
+def undrafted(
+    prompt: str, tokens: Sequence[int], text: Sequence[int], room: int, end_tokens: frozenset[int]
+) -> Recording:
+    """Return the recording of a text of a target alone."""
+    count = len(text)
+    return Recording(
+        prompt=prompt,
+        tokens=[*tokens, *text],
+        prompt_tokens=len(tokens),
+        matches=torch.zeros(count, dtype=torch.bool),
+        accepted=torch.zeros(count),
+        static=torch.empty(count, 0),
+        tails=torch.empty(0, 0, features.STATIC),
+        tail_room={},
+        max_new_tokens=room,
+        ended=bool(text) and text[-1] in end_tokens,
+        end_tokens=end_tokens,
+        preferred=torch.empty(count, 0, dtype=torch.long),
+    )
+
+
 def _chances(
     target: ModelRunner,
     dice: Dice,

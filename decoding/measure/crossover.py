@@ -11,7 +11,7 @@ from decoding.core.load import Load
 from decoding.measure.ranking import Ranking, Row, listed, may_be_as_fast, pair_intervals, ranked, ranking
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults, Stage
-from decoding.measure.verdict import NO_INTERVALS, doubt, verdict
+from decoding.measure.verdict import NO_INTERVALS, doubt, looping, verdict
 
 
 def load_of(row: Row) -> Load:
@@ -37,6 +37,7 @@ def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = F
             rivals = [names[label] for label in order.as_fast]
             order = dataclasses.replace(order, more_prompts=None, sentence=may_be_as_fast(rivals) if rivals else "")
         named = [{**row, "label": names[row["label"]]} for row in own]
+        told = " ".join(filter(None, (_left_out(race, names) if stage.is_over else "", looping(named))))
         found.append(
             {
                 "concurrency": None if load.is_open else load.concurrency,
@@ -44,7 +45,7 @@ def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = F
                 "recorded": load.recorded,
                 "baseline": baseline,
                 "verdict": verdict(named, names[baseline], stage),
-                "doubt": doubt(order.sentence, is_noisy=is_noisy, told=_left_out(race, names) if stage.is_over else ""),
+                "doubt": doubt(order.sentence, is_noisy=is_noisy, told=told),
                 "ranking": dataclasses.asdict(order),
                 "fastest": None if order.as_fast else _fastest(order, own, baseline),
             }
@@ -52,7 +53,12 @@ def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = F
     crossings = list(_crossovers(rows, judged.base))
     sentence, is_begun = _sentence(found, names, stage), any(row["speedup"] for row in rows)
     left = NO_INTERVALS if judged.is_withheld else _open(found, crossings) if is_begun else ""
-    together = {"verdict": sentence, "doubt": doubt(left, is_noisy=is_noisy), "ranking": dataclasses.asdict(Ranking())}
+    told = looping([{**row, "label": _settings(row, "name")} for row in rows])
+    together = {
+        "verdict": sentence,
+        "doubt": doubt(left, is_noisy=is_noisy, told=told),
+        "ranking": dataclasses.asdict(Ranking()),
+    }
     only = found[0] if len(found) == 1 else together
     return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: only[name] for name in together}}
 

@@ -5,18 +5,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from decoding.measure.ranking import Row, leader_of, listed, ranked
+from decoding.measure.ranking import RANKED, Row, leader_of, listed, ranked
 from decoding.measure.summary import ENDED, Stage, so_few
-from decoding.strategies import BASELINE
+from decoding.strategies import BASELINE, STRATEGIES
 
 BUSY = "The machine was not quiet: repeat this on a quiet one before you rely on it."
 NO_INTERVALS = "Other programs used more than half of the machine, so no interval would hold."
+LOOPING = 0.2  # share of repeated 8-grams from which it is told
 
 
 def doubt(ranking: str, *, is_noisy: bool, told: str = "") -> str:
     """State why a verdict may be wrong: a busy machine first, then prompts that `told` says are left out, then what
     `ranking` says is open."""
     return " ".join(filter(None, (BUSY if is_noisy else "", told, ranking)))
+
+
+def looping(rows: Sequence[Row]) -> str:
+    """State how much of the text repeats itself, if strategies that copy gain by that."""
+    copying = [row for row in rows if row["role"] in RANKED and STRATEGIES[row["strategy"]].copies]
+    share = max((row["repeated_8grams"] or 0 for row in copying), default=0)
+    if share < LOOPING:
+        return ""
+    names = listed([*dict.fromkeys(row["label"] for row in copying)], "and")
+    return (
+        f"{share * 100:.0f} % of the text repeats itself and is easy to copy: expect less of "
+        f"{names} on texts that repeat less."
+    )
 
 
 def verdict(strategies: Sequence[Row], baseline: str = BASELINE, stage: Stage = ENDED) -> str:

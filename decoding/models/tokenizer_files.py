@@ -16,8 +16,6 @@ from decoding.errors import BadCheckpoint
 from decoding.models.files import read_json
 from decoding.models.tokenizer_bounds import check_tokenizer
 
-LONGEST_TEMPLATE = 1 << 20  # characters; templates are compared, never rendered
-
 Signs = Literal[
     "bytes",  # a character for each byte, as in GPT-2
     "spaces",  # "▁" for a space, as in SentencePiece
@@ -38,24 +36,22 @@ class TokenizerFacts:
     specials: frozenset[str]
     cutting: Any  # normalizer and pre-tokenizer; None if no file has them
     binary: str  # digest of a tokenizer.model without a tokenizer.json
-    chat_template: str
     added: frozenset[str] = frozenset()  # tokens that stand in no vocabulary, written as they are
     signs: Signs = "bytes"  # how tokens write what is no plain letter
 
 
 def read_tokenizer(folder: Path) -> TokenizerFacts:
-    template = _chat_template(folder)
     whole = read_tokenizer_json(folder)
     if whole is not None:
-        return _from_tokenizer_json(folder, whole, template)
+        return _from_tokenizer_json(folder, whole)
     vocab = read_json(folder / "vocab.json")
     if vocab is not None:
         merges = _lines(folder / "merges.txt")
         added = read_json(folder / "added_tokens.json") or {}
-        return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, "", template, frozenset(added))
+        return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, "", frozenset(added))
     with (folder / "tokenizer.model").open("rb") as opened:
         digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    return TokenizerFacts({}, (), frozenset(), None, digest, template)
+    return TokenizerFacts({}, (), frozenset(), None, digest)
 
 
 def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
@@ -71,7 +67,7 @@ def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
     return whole
 
 
-def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> TokenizerFacts:
+def _from_tokenizer_json(folder: Path, whole: dict[str, Any]) -> TokenizerFacts:
     try:
         model = whole["model"]
         vocab = model["vocab"]
@@ -86,7 +82,7 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any], template: str) -> 
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise BadCheckpoint(f"{folder / 'tokenizer.json'} is not a tokenizer ({error!r}). Copy it again.") from None
     cutting = _without_defaults({name: whole.get(name) for name in ("normalizer", "pre_tokenizer")})
-    return TokenizerFacts(ids, merges, specials, cutting, "", template, names, signs)
+    return TokenizerFacts(ids, merges, specials, cutting, "", names, signs)
 
 
 def _signs(whole: dict[str, Any]) -> Signs:
@@ -106,15 +102,6 @@ def _kinds(value: Any) -> Iterator[str]:
         value = list(value.values())
     for inner in value if isinstance(value, list) else []:
         yield from _kinds(inner)
-
-
-def _chat_template(folder: Path) -> str:
-    file = folder / "chat_template.jinja"
-    if file.is_file():
-        with file.open(encoding="utf-8", errors="replace") as opened:
-            return opened.read(LONGEST_TEMPLATE).strip()
-    found = (read_json(folder / "tokenizer_config.json") or {}).get("chat_template") or ""
-    return str(found).strip()
 
 
 def _lines(file: Path) -> tuple[str, ...]:

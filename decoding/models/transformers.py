@@ -23,7 +23,6 @@ from decoding.models.bounds import (
     check_ids,
     check_open,
     check_rewind,
-    check_tree,
 )
 from decoding.models.config_bounds import CONTEXTS
 from decoding.models.devices import facts_of
@@ -159,23 +158,26 @@ class TransformersRunner:
     def fork(self, lengths: Sequence[int]) -> TransformersBranches:
         check_fork(len(self._tokens), lengths)
         self._close()
-        readers = []
-        for length in lengths:
-            reader = self._reader.copy() if length else self.model.new_reader()
-            if length:
-                reader.cut(length)
-            readers.append(reader)
-        self._branches = TransformersBranches(self, [self._tokens[:length] for length in lengths], readers)
+        twins = [self.twin() for _ in lengths]
+        for twin, length in zip(twins, lengths, strict=True):
+            twin.rewind(length)
+        self._branches = TransformersBranches(self, twins)
         return self._branches
 
     def grow(self) -> TransformersTree:
         self._close()
-        self._branches = TransformersTree(self, self._reader)
+        self._branches = TransformersTree(self)
         return self._branches
 
-    def adopt(self, text: list[int], reader: TransformersReader) -> None:
+    def twin(self) -> TransformersRunner:
+        """Return a runner that has read the same text."""
+        twin = copy.copy(self)
+        twin._tokens, twin._reader, twin._branches = list(self._tokens), self._reader.copy(), None
+        return twin
+
+    def adopt(self, twin: TransformersRunner) -> None:
         self._close()
-        self._tokens, self._reader = text, reader
+        self._tokens, self._reader = twin._tokens, twin._reader
 
     def _close(self) -> None:
         if self._branches is not None:
@@ -184,63 +186,46 @@ class TransformersRunner:
 
 
 class TransformersBranches:
-    """One reader per branch, run one after the other: simple, and right for any architecture."""
+    """One runner per branch, run one after the other: simple, and right for any architecture."""
 
-    def __init__(self, runner: TransformersRunner, texts: list[list[int]], readers: list[TransformersReader]) -> None:
-        self.is_open = True
-        self._runner = runner
-        self._texts = texts
-        self._readers = readers
-
-    @property
-    def model(self) -> TransformersModel:
-        return self._runner.model
-
-    @torch.inference_mode()
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
-        check_branches(self.is_open, [len(text) for text in self._texts], len(new), self._runner.context)
-        check_ids(new, self._runner.vocab_size)
-        logits = []
-        for text, reader, token in zip(self._texts, self._readers, new, strict=True):
-            text.append(token)
-            logits.append(reader.read(torch.tensor([token], device=self._runner.device), 1))
-        return torch.cat(logits)
-
-    def adopt(self, row: int) -> None:
-        check_open(self.is_open)
-        self._runner.adopt(self._texts[row], self._readers[row])
-
-
-class TransformersTree:
-    """One reader per token, run one after the other: simple, and right for any architecture."""
-
-    def __init__(self, runner: TransformersRunner, reader: TransformersReader) -> None:
+    def __init__(self, runner: TransformersRunner, twins: list[TransformersRunner]) -> None:
         self.is_open = True
         self.model = runner.model
         self._runner = runner
-        self._reader = reader
-        self._texts: list[list[int]] = []  # by token: all that it sees, itself included
-        self._readers: list[TransformersReader] = []
+        self._twins = twins
 
-    @torch.inference_mode()
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
+        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
+        check_branches(self.is_open, [len(twin.tokens) for twin in self._twins], len(new), self._runner.context)
+        return torch.cat([twin.extend([token]) for twin, token in zip(self._twins, new, strict=True)])
+
+    def adopt(self, row: int) -> None:
+        check_open(self.is_open)
+        self._runner.adopt(self._twins[row])
+
+
+class TransformersTree:
+    """One runner per token, run one after the other: simple, and right for any architecture."""
+
+    def __init__(self, runner: TransformersRunner) -> None:
+        self.is_open = True
+        self.model = runner.model
+        self._runner = runner
+        self._twins: list[TransformersRunner] = []  # by token: one that has read all that it sees, itself included
+
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
-        runner = self._runner
-        check_ids(tokens, runner.vocab_size)
+        check_open(self.is_open)
         logits = []
         for token, parent in zip(tokens, parents, strict=True):
-            text = self._texts[parent] if parent >= 0 else runner.tokens
-            check_tree(self.is_open, [len(text)], 1, runner.context)
-            reader = (self._readers[parent] if parent >= 0 else self._reader).copy()
-            logits.append(reader.read(torch.tensor([token], device=runner.device), 1))
-            self._texts.append([*text, token])
-            self._readers.append(reader)
+            twin = (self._twins[parent] if parent >= 0 else self._runner).twin()
+            logits.append(twin.extend([token]))
+            self._twins.append(twin)
         return torch.cat(logits)
 
     def adopt(self, path: Sequence[int]) -> None:
         check_open(self.is_open)
         if path:
-            self._runner.adopt(self._texts[path[-1]], self._readers[path[-1]])
+            self._runner.adopt(self._twins[path[-1]])
 
 
 def _cache_bytes(config: Any, dtype: torch.dtype) -> int:

@@ -136,18 +136,19 @@ def published(
     return Series(name, "published", [Point(x, y) for x, y in points], grade, source, is_line)
 
 
+def plain(slug: str, number: str, title: str, x: Axis, y: Axis, shown: Sequence[Series]) -> dict[str, Any]:
+    """A figure as plain data."""
+    axes = {"x": dataclasses.asdict(x), "y": dataclasses.asdict(y)}
+    return {"slug": slug, "number": number, "title": title, **axes, "series": [*map(dataclasses.asdict, shown)]}
+
+
 def described(figure: Figure, asked: RepeatOptions) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
     also = f" --also {shlex.quote(asked.also)}" if asked.also and "also" in figure.uses else ""
     own = f"./drafthouse papers {asked}{also} --figures {figure.slug}"
     return {
-        "slug": figure.slug,
+        **plain(figure.slug, figure.number, figure.title, figure.x, figure.y, figure.published),
         "paper": dataclasses.asdict(figure.paper),
-        "number": figure.number,
-        "title": figure.title,
-        "x": dataclasses.asdict(figure.x),
-        "y": dataclasses.asdict(figure.y),
-        "series": [dataclasses.asdict(each) for each in figure.published],
         "unpublished": figure.unpublished,
         "recipe": [*asked.files, own, *(line.format(asked=asked, also=also) for line in figure.recipe)],
         "needs": "",

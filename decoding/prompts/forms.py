@@ -10,9 +10,18 @@ from dataclasses import dataclass
 
 from decoding.errors import BadPrompts
 from decoding.prompts import chats
-from decoding.prompts.rows import BrokenRow, Row, columns, first, optional, word, words
+from decoding.prompts.rows import BrokenRow, Row, columns, optional, word, words
 
 MOST_NAMED = 20  # columns in a sentence
+
+
+def _contents(row: Row) -> str:
+    """Read a chat of any form as plain text."""
+    read = (form.turns for form in FORMS.values() if form.turns and any(names <= row.keys() for names in form.columns))
+    turns = next((turns(row) for turns in read), None)
+    if turns is None:
+        raise BrokenRow("it has no messages")
+    return turns[0].chat.text if turns else chats.completion(row)
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,9 +33,9 @@ class RowForm:
     columns: tuple[frozenset[str], ...]  # a row has this form if it has all columns of one of these sets
     template: str
     origin: str  # source of the template
-    text: Callable[[Row], str]
-    reference: Callable[[Row], str]
-    turns: chats.Turns | None = None  # of a chat; if a row has none, `text` and `reference` read it
+    text: Callable[[Row], str] = _contents
+    reference: str = ""  # column of the authors' answer
+    turns: chats.Turns | None = None  # of a chat; `text` and `reference` are for a row that has none
     is_log: bool = False  # whether a row may say when it was sent, and how long an answer it asked for
 
 
@@ -35,21 +44,12 @@ def _mbpp(row: Row) -> str:
 
 
 def _alpaca(row: Row) -> str:
-    context = optional("input")(row)
+    context = optional(row, "input")
     return word(row, "instruction") + (f"\n\n{context}" if context.strip() else "")
 
 
 def _cnn_dailymail(row: Row) -> str:
     return f"Summarize:\n{word(row, 'article').strip()}\nSummary:\n"
-
-
-def _contents(row: Row) -> str:
-    """Read a chat of any form as plain text."""
-    read = (form.turns for form in FORMS.values() if form.turns and any(names <= row.keys() for names in form.columns))
-    turns = next((turns(row) for turns in read), None)
-    if turns is None:
-        raise BrokenRow("it has no messages")
-    return turns[0].chat.text if turns else chats.completion(row)
 
 
 FORMS = {
@@ -62,7 +62,7 @@ FORMS = {
             "{prompt}",
             "as published, and as in the SSD experiments",
             lambda row: word(row, "prompt"),
-            optional("canonical_solution"),
+            "canonical_solution",
         ),
         RowForm(
             "mbpp",
@@ -71,7 +71,7 @@ FORMS = {
             '"""\n{text}\n{first of test_list}\n"""\n',
             "the docstring form in which completion models such as StarCoder are usually evaluated; DISCO's is unknown",
             _mbpp,
-            optional("code"),
+            "code",
         ),
         RowForm(
             "cnn-dailymail",
@@ -80,7 +80,7 @@ FORMS = {
             "Summarize:\n{article}\nSummary:\n",
             "the DISCO authors' later benchmark code (distributed speculative inference); DISCO's is unknown",
             _cnn_dailymail,
-            optional("highlights"),
+            "highlights",
         ),
         RowForm(
             "alpaca",
@@ -89,7 +89,7 @@ FORMS = {
             "{instruction}\n\n{input}, or {instruction} alone where there is no input",
             "the SSD experiments' data script",
             _alpaca,
-            optional("output"),
+            "output",
         ),
         RowForm(
             "ultrafeedback",
@@ -98,7 +98,6 @@ FORMS = {
             "{instruction}, in the binarized edition {prompt}",
             "the SSD experiments' data script",
             lambda row: word(row, "instruction", "prompt"),
-            lambda row: "",
         ),
         RowForm(
             "gsm8k",
@@ -107,7 +106,7 @@ FORMS = {
             "{question}",
             "the SSD experiments' data script",
             lambda row: word(row, "question"),
-            optional("answer"),
+            "answer",
         ),
         RowForm(
             "spec-bench",
@@ -115,9 +114,7 @@ FORMS = {
             columns("turns"),
             "chat: each of {turns} follows the model's own answer to the one before",
             "question.jsonl of Spec-Bench and MT-Bench, and the data card of SPEED-Bench",
-            lambda row: words(row, "turns")[0],
-            first("reference"),
-            chats.questions,
+            turns=chats.questions,
         ),
         RowForm(
             "sharegpt",
@@ -125,9 +122,7 @@ FORMS = {
             columns("conversations"),
             "chat: the messages from human in {conversations}, each after the model's own answer",
             "the data card of ShareGPT: conversations, with from and value",
-            _contents,
-            lambda row: "",
-            chats.sharegpt,
+            turns=chats.sharegpt,
         ),
         RowForm(
             "openai-log",
@@ -136,8 +131,7 @@ FORMS = {
             "chat: {body.messages} with {body.tools}; {body.prompt} as it is",
             "OpenAI's API and its batch files: custom_id and body; timestamp is the log's own",
             chats.completion,
-            lambda row: "",
-            chats.messages,
+            turns=chats.messages,
             is_log=True,
         ),
         RowForm(
@@ -146,9 +140,7 @@ FORMS = {
             columns("messages"),
             "chat: {messages} with {tools}; a last message of the assistant is the reference",
             "the body of a request to OpenAI's chat API",
-            _contents,
-            lambda row: "",
-            chats.messages,
+            turns=chats.messages,
             is_log=True,
         ),
         RowForm(
@@ -157,8 +149,6 @@ FORMS = {
             (),
             "the contents of the first turn's messages, without roles and without a chat template",
             "for a target without a chat template; chosen by name only",
-            _contents,
-            lambda row: "",
         ),
         RowForm(
             "plain",
@@ -167,7 +157,7 @@ FORMS = {
             "{text}, or {prompt}",
             "our own columns: text, and optionally id, category, split, reference",
             lambda row: word(row, "text", "prompt"),
-            optional("reference"),
+            "reference",
         ),
     )
 }

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.prompts import chats
-from decoding.prompts.chat.messages import BadChat, Chat, Message
+from decoding.prompts.chat.messages import Chat, Message
 from decoding.prompts.containers import LONGEST, Placed
 from decoding.prompts.containers import rows as rows_of
 from decoding.prompts.forms import RowForm, named, recognised
@@ -134,7 +134,7 @@ def from_rows(rows: Iterable[Placed], name: str, *, form: str | None = None) -> 
             chosen = chosen or recognised(row, name)
             found = _read(row, chosen, str(number))
             _require_new(found, first_at)
-        except (BrokenRow, BadChat) as error:
+        except BrokenRow as error:
             first_broken = first_broken or (place, str(error))
             broken_count += 1
         else:
@@ -175,7 +175,7 @@ def _read(row: Row, form: RowForm, number: str) -> list[PromptItem]:
     plain = _prompt(row, turns[0].chat.text if turns else form.text(row), number)
     plain = replace(plain, at=sent.at, max_tokens=sent.max_tokens)
     if not turns:
-        return [_checked(replace(plain, reference=form.reference(row)))]
+        return [_checked(replace(plain, reference=optional(row, form.reference)))]
     return [_checked(prompt) for prompt in _conversation(plain, turns)]
 
 
@@ -190,10 +190,10 @@ def _conversation(first: PromptItem, turns: Sequence[chats.Turn]) -> Iterator[Pr
 
 
 def _prompt(row: Row, text: str, number: str) -> PromptItem:
-    split = optional("split")(row).lower()
+    split = optional(row, "split").lower()
     if split not in SPLITS:
         raise BrokenRow(f"its split is {split[:40]!r}, which can be train, validation, test or nothing")
-    return PromptItem(optional(*IDS)(row) or number, text, optional("category")(row), SPLITS[split])
+    return PromptItem(optional(row, *IDS) or number, text, optional(row, "category"), SPLITS[split])
 
 
 def _checked(prompt: PromptItem) -> PromptItem:

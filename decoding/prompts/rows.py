@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 Row = Mapping[str, Any]
@@ -34,12 +34,9 @@ def words(row: Row, name: str) -> list[str]:
     return found
 
 
-def optional(*names: str) -> Callable[[Row], str]:
-    return lambda row: next((str(row[name]) for name in names if row.get(name) is not None), "")
-
-
-def first(name: str) -> Callable[[Row], str]:
-    return lambda row: words(row, name)[0] if row.get(name) is not None and len(row[name]) else ""
+def optional(row: Row, *names: str) -> str:
+    """First of these columns that the row has, as text; empty if it has none."""
+    return next((str(row[name]) for name in names if row.get(name) is not None), "")
 
 
 def columns(*sets: str) -> tuple[frozenset[str], ...]:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 
@@ -29,8 +29,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
-from decoding.replay.recording_workers import RecordingWorkers, copies_for
-from decoding.replay.undrafted_texts import undrafted_texts
+from decoding.replay.recording_workers import RecordingWorkers, copies_for, undrafted_texts
 from decoding.replay.workload import settings
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
@@ -38,6 +37,11 @@ from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
+LOOKS: Mapping[Sight, Callable[[Tensor], Tensor]] = {  # at the static features of tokens
+    "confidence": features.own,
+    "lead": features.lead,
+    "peak": features.peak,
+}
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,7 @@ class RecordedSet:
     recordings: Sequence[Recording]
     words: Words = no_words
     is_undrafted: bool = False  # no draft was recorded
+    _shown: dict[Sight, Rows] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @cached_property
     def rounds(self) -> list[Tensor]:
@@ -96,18 +101,6 @@ class RecordedSet:
     def _written(self) -> list[Written]:
         return [recording.written for recording in self.recordings]
 
-    @cached_property
-    def confidences(self) -> Rows:
-        return [features.own(rounds).tolist() for rounds in self.rounds]
-
-    @cached_property
-    def peaks(self) -> Rows:
-        return [features.peak(rounds).tolist() for rounds in self.rounds]
-
-    @cached_property
-    def leads(self) -> Rows:
-        return [features.lead(rounds).tolist() for rounds in self.rounds]
-
     def estimates(self, classifier: DraftClassifier) -> Rows:
         """Estimates of the tokens after which a source is asked: of all but a draft's own end token. Nothing without a
         draft model."""
@@ -126,17 +119,11 @@ class RecordedSet:
 
     def shown(self, sees: Sight, estimates: Rows = ()) -> Rows:
         """Return what a source with this sight sees of each token; nothing if it looks at none."""
-        match sees:
-            case "confidence":
-                return self.confidences
-            case "peak":
-                return self.peaks
-            case "lead":
-                return self.leads
-            case "estimate":
-                return estimates
-            case _:
-                return ()
+        if sees == "estimate":
+            return estimates
+        if sees in LOOKS and sees not in self._shown:
+            self._shown[sees] = [LOOKS[sees](rounds).tolist() for rounds in self.rounds]
+        return self._shown.get(sees, ())
 
     @cached_property
     def ranked(self) -> list[Ranked]:
@@ -171,9 +158,21 @@ class RecordedSet:
 class Prediction:
     """Predicted speed of a setting, by replay and measured costs."""
 
-    choice: Choice
-    tokens_per_s: float
-    speedup: float  # over autoregressive
+    choice: Choice  # with its load
+    tokens_per_s: float  # of all texts that are decoded together
+    speedup: float  # over autoregressive at the same load
+
+    def asking(self, classifier: str) -> Prediction:
+        """Name the classifier that its choice asks."""
+        return replace(self, choice=self.choice.asking(classifier))
+
+
+def best_of_kinds(predictions: Iterable[Prediction]) -> list[Prediction]:
+    """Return the best setting of each kind, fastest first."""
+    fastest: dict[str, Prediction] = {}
+    for prediction in sorted(predictions, key=lambda prediction: -prediction.tokens_per_s):
+        fastest.setdefault(prediction.choice.kind, prediction)
+    return [*fastest.values()]
 
 
 def study(

@@ -385,19 +385,28 @@ class Player:
             self._batch.note_round([text.passes for text in texts])
 
 
-def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None) -> Counts:
-    """Count every pass of texts that are played for one user, one after the other. `source` makes what drafts for one
-    text; what its texts share is its own matter. One that weighs copies by times needs costs."""
-    total, weighs, player = Counts(), (usual := source()).weighs, Player()
+def play_each(
+    texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None
+) -> Iterator[tuple[Counts, Sequence[RoundCounts]]]:
+    """Play texts for one user, one after the other. Yield each one's passes and rounds. `source` makes what drafts for
+    one text; what its texts share is its own matter. One that weighs copies by times needs costs."""
+    weighs, player = (usual := source()).weighs, Player()
     if weighs:
         assert costs, "it decides by times"
         player = Player(costs, usual.sees, catches_up=True)
     for text in texts:
-        counts = Counts(tokens=text.tokens)
-        for one in player.single(text, source()):
+        counts, rounds = Counts(tokens=text.tokens), player.single(text, source())
+        for one in rounds:
             counts.note(
                 one.drafted, one.accepted, one.passes, one.first_rows, is_tree=one.path is not None, is_mixed=weighs
             )
+        yield counts, rounds
+
+
+def replay(texts: Iterable[RecordedText], source: Callable[[], Source], costs: CostModel | None = None) -> Counts:
+    """Count every pass of texts that are played for one user."""
+    total = Counts()
+    for counts, _ in play_each(texts, source, costs):
         total.add(counts)
     return total
 

@@ -62,13 +62,6 @@ class How:
         labelled = training.label(recordings) if is_drafted else training.NOTHING
         return with_copies(labelled, recordings) if self.design == SOURCES else labelled
 
-    def can_teach(self, labelled: Labelled) -> bool:
-        """Whether the tokens are enough for each part of the classifier. On a target alone all are copied."""
-        if self.design != SOURCES:
-            return training.can_teach(labelled)
-        drafts, copies = _by_kind(labelled)
-        return training.can_teach(copies) and (not len(drafts.rows) or training.can_teach(drafts))
-
     def judged(self, labelled: Labelled) -> Labelled:
         """Return the tokens by which a card judges: drafted ones, and on a target alone copied ones. A figure over both
         would depend on how many there are of each."""

@@ -20,24 +20,19 @@ from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, metrics, training
 from decoding.disco.calibration import GREEDY, Calibration
-from decoding.disco.cards import rule_of
 from decoding.disco.classifier import DraftClassifier
-from decoding.disco.copies import judge_of
 from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
-from decoding.drafting.source import Sight
 from decoding.errors import Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.prices.cost_model import CostModel
-from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
 from decoding.replay.recording_workers import RecordingWorkers, copies_for
-from decoding.strategies.disco import RULES, Priced
+from decoding.strategies.disco import Priced
 from decoding.training.designs import USUAL, How, Network
-from decoding.training.learning import TestBench, curve
 from decoding.training.splits import Splits
 
 # Other sets of features. If a single number does as well as the network, the card shows it.
@@ -162,7 +157,7 @@ def learn(
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
     judged = [how.judged(part) for part in labelled]
-    tested = _tested(recorded, labelled[1], judged, costs, classifier, thresholds, network, how, on_progress)
+    tested = _tested(recorded, judged, costs, classifier, thresholds, how, on_progress)
     return dataclasses.replace(
         classifier,
         card={
@@ -191,29 +186,18 @@ def learn(
 
 def _tested(
     recorded: RecordedSplits,
-    held_out: Labelled,
     judged: Sequence[Labelled],
     costs: CostModel,
     classifier: DraftClassifier,
     thresholds: dict[str, float],
-    network: Network,
     how: How,
     on_progress: OnProgress,
 ) -> dict[str, Any]:
     """Return the parts of the card that say how well it judges."""
     test = recorded.test
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
-    judge = TestBench(test, judged[2], costs, *_asking(test, thresholds, rule_of(how.design)))
     return {
         "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_undrafted else ABLATIONS, on_progress),
-        "learning": curve(
-            recorded.training.recordings,
-            how.label,
-            how.can_teach,
-            classifier,
-            lambda part: how.train(network, part, held_out),
-            judge,
-        ),
         "predicted": _predicted(test, costs, classifier, thresholds),
         "elsewhere": {
             name: _elsewhere(study, how.judged(how.label(study.recordings)), costs, classifier, thresholds)
@@ -221,17 +205,6 @@ def _tested(
         },
         "sweep": (of_copies if test.is_undrafted else planning.sweep(test, costs, classifier) | of_copies),
     }
-
-
-def _asking(
-    test: RecordedSet, thresholds: dict[str, float], rule: str
-) -> tuple[Callable[[DraftClassifier], Counts], Sight]:
-    """Return the replay of the strategy that asks a classifier, and what the strategy sees."""
-    if test.is_undrafted:
-        choice = planning.judged(thresholds[COPIED])
-        return lambda classifier: test.play(choice, judge=judge_of(classifier)), "nothing"
-    stop = partial(RULES[rule], thresholds[rule], planning.CAP)
-    return lambda classifier: test.count(stop, test.estimates(classifier)), "estimate"
 
 
 def _fastest_network(

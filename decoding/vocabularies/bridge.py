@@ -13,8 +13,7 @@ from decoding.drafting.source import Words
 from decoding.models.runner import ModelRunner
 from decoding.models.tokenizer_files import Tokenizer
 from decoding.vocabularies.coder import Coder
-from decoding.vocabularies.scores import check_scores, require_scores
-from decoding.vocabularies.shared import Method, SharedTokens
+from decoding.vocabularies.shared import Method, SharedTokens, check_scores, require_scores
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 
 

@@ -26,9 +26,9 @@ from decoding.prices.fit import costs_from
 from decoding.replay.at_load import PlayedRun, play, stream
 from decoding.replay.planning import RecordedSet
 from decoding.replay.what_if.ahead import ssd_tracks_of, stood
-from decoding.replay.what_if.at_load import PlayedSimulation, simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
+from decoding.replay.what_if.simulation import Simulation, simulate
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
 from tests.kit.copies import chain, chained
 from tests.kit.loads import CHEAP
@@ -61,7 +61,7 @@ def recorded(made: World, number: int, prompt: Sequence[int], sampling: Sampling
 
 def requests(made: World, sampling: Sampling) -> list[RecordedText]:
     study = RecordedSet([recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS)])
-    return study.texts(study.confidences)
+    return study.texts(study.shown("confidence"))
 
 
 def live(made: World, make: Make, sampling: Sampling, asked: Sequence[RecordedText]) -> list[Rounds]:
@@ -139,7 +139,7 @@ def test_where_traces_leave_a_trees_path_open_the_live_batch_lies_between_both_c
     assert most >= sum(map(len, ran)) >= least
 
 
-def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[PlayedSimulation, list[Rounds]]:
+def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[Simulation, list[Rounds]]:
     """What-if's answer from traces of one user, and the rounds of a live batch."""
     made, memory = World.of_tables(12, 3, noise=0.5), dict[str, Any]()
     asked = [
@@ -147,7 +147,7 @@ def asked_and_run(choice: Choice, sampling: Sampling) -> tuple[PlayedSimulation,
         for each in (recorded(made, number, prompt, sampling) for number, prompt in enumerate(PROMPTS))
     ]
     make = lambda parts: build(choice, dataclasses.replace(parts, memory=memory))  # noqa: E731
-    found = simulate_played(traced(made, sampling), choice.at(Load(USERS)), USERS)
+    found = simulate(traced(made, sampling), choice.at(Load(USERS)), USERS)
     return found, live(made, make, sampling, asked)
 
 

@@ -77,36 +77,25 @@ USER = {"role": "user", "content": "a"}
     ("row", "reason"),
     [
         ({"messages": "a"}, "its 'messages' is not a list"),
-        ({"messages": []}, "its messages ask for nothing"),
         ({"messages": [{"role": "assistant", "content": "a"}]}, "its messages ask for nothing"),
-        ({"messages": ["a"]}, "one of its messages is not a JSON object"),
         ({"messages": [{"role": "bot", "content": "a"}]}, "a message has the role 'bot'"),
-        ({"messages": [{"role": ["user"], "content": "a"}]}, "a message has the role"),
         ({"messages": [{"role": "user", "content": 3}]}, "the content of a message is not text"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
             "a part of the type 'image_url'; Drafthouse runs text alone, no images and no audio",
         ),
-        ({"messages": [{"role": "user", "content": [{"type": "input_audio"}]}]}, "no images and no audio"),
         ({"messages": [USER] * 1001}, "has 1,001 entries; 1,000 are the most"),
         ({"messages": [{"role": "user", "content": "\0"}]}, "hold a NUL character or half a surrogate pair"),
-        ({"messages": [{"role": "user", "content": "\ud800"}]}, "hold a NUL character or half a surrogate pair"),
         ({"messages": [USER], "tools": [{"\ud800": 1}]}, "hold a NUL character or half a surrogate pair"),
-        ({"messages": [USER], "tools": "a"}, "its 'tools' is not a list"),
-        ({"messages": [USER], "tools": [3]}, "one of its tools is not a JSON object"),
         ({"messages": [{**USER, "tool_calls": [{}]}]}, "a tool call names no function"),
         ({"messages": [USER], "max_tokens": 0}, "its max_tokens is '0'"),
-        ({"messages": [USER], "max_tokens": True}, "its max_tokens is 'True'"),
         ({"messages": [USER], "timestamp": "yesterday"}, "its timestamp is 'yesterday'"),
-        ({"messages": [USER], "timestamp": -1}, "its timestamp is '-1'"),
         ({"messages": [USER], "timestamp": 10**30}, "its timestamp is '1000"),
         ({"messages": [{"role": "user", "content": "a" * 1_000_001}]}, "more than the 1,000,000"),
         ({"custom_id": "a", "body": "a"}, "its 'body' is not a JSON object"),
         ({"custom_id": "a", "body": {"input": "a"}}, "it has neither 'messages' nor a text as 'prompt'"),
-        ({"conversations": "a"}, "its 'conversations' is not a list of messages"),
         ({"conversations": [{"from": "gpt", "value": "a"}]}, "it has 0 turns"),
         ({"conversations": [{"from": "martian", "value": "a"}]}, "a message is from 'martian'"),
-        ({"turns": [" "]}, "its messages are empty"),
         ({"turns": ["a"] * 257}, "it has 257 turns"),
     ],
 )
@@ -228,13 +217,10 @@ def test_a_target_without_a_template_is_refused_with_the_cure(renderer: Renderer
     [
         ("{{ raise_exception('Roles must alternate.') }}", "refuses its messages: Roles must alternate"),
         ("{{ messages|random }}", "No filter named 'random'"),
-        ("{{ lipsum() }}", "'lipsum' is undefined"),
         ("{{ 'x'.encode('cp037') }}", "it uses a part of Jinja that is not offered here"),
         ("{{ ''.__class__.__mro__ }}", "access to attribute '__class__'"),
         ("{{ messages.append(1) }}", "access to attribute 'append'"),
         ("{% include '/etc/passwd' %}", "no loader"),
-        ("{% if %}", "Expected an expression"),
-        ("{{ missing() }}", "'missing' is undefined"),
         ("{{ 'a' * 10 ** 10 }}", "more memory than a template may take"),
         ("{% for i in range(90000) %}{{ 'a' * 90 }}{% endfor %}", "more than 1,000,000 characters"),
         ("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}", "calls itself without end"),
@@ -307,17 +293,6 @@ def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> No
         (1, ""), (2, "t"), (3, "t"),
     ]  # fmt: skip
     assert all(s.audit and s.audit.outcome == "identical" for of in found.values() for s in of.values())
-
-
-@pytest.mark.parametrize("load", [Load(), Load(2)], ids=str)
-def test_a_conversation_begins_with_its_first_turn_wherever_the_order_of_prompts_begins(
-    talk: Measurement, load: Load
-) -> None:
-    talk.prompts = [*talk.prompts[2:], *talk.prompts[:2]]
-    talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:2")]
-    talk.__post_init__()
-    assert len([sample for group in talk.run() for sample in group]) == 12
-    assert not talk.left_out
 
 
 def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Measurement) -> None:

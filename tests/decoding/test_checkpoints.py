@@ -55,15 +55,6 @@ def test_a_folder_becomes_a_runner_and_a_tokenizer(folder: Path) -> None:
     assert loaded.tokenizer.decode([5, 6]) == "w5 w6"
 
 
-def test_judging_a_folder_needs_no_torch(folder: Path) -> None:
-    code = (
-        "import sys; from decoding.models.folder import inspect; inspect(sys.argv[1]).fingerprint;"
-        "print([m for m in ('torch', 'numpy', 'transformers', 'safetensors') if m in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
-
-
 def test_loading_imports_no_compiler(folder: Path) -> None:
     code = "import sys; from decoding.models.checkpoints import load; load(sys.argv[1]); "
     code += "print('torch._dynamo' in sys.modules)"
@@ -71,9 +62,8 @@ def test_loading_imports_no_compiler(folder: Path) -> None:
     assert ran.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("model_type", ["llama", "gpt2", "qwen2", "mistral", "deepseek_v2"])
-@pytest.mark.parametrize("named", ["TokenizersBackend", "PreTrainedTokenizerFast", "LlamaTokenizer", "GPT2Tokenizer",
-                                   "Qwen2TokenizerFast", "Unheard", None])  # fmt: skip
+@pytest.mark.parametrize("model_type", ["llama", "deepseek_v2"])
+@pytest.mark.parametrize("named", ["PreTrainedTokenizerFast", "LlamaTokenizer", "Qwen2TokenizerFast", "Unheard", None])
 def test_a_tokenizer_has_the_class_that_the_library_would_choose(
     folder: Path, model_type: str, named: str | None
 ) -> None:
@@ -119,11 +109,6 @@ def greedy_header(folder: Path) -> None:
     (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2**62) + b"{}" + bytes(100))
 
 
-def lying_header(folder: Path) -> None:
-    header = json.dumps({"x": {"dtype": "F32", "shape": [4, 4], "data_offsets": [0, 4]}}).encode()
-    (folder / "model.safetensors").write_bytes(struct.pack("<Q", len(header)) + header + bytes(4))
-
-
 def without_a_tensor(folder: Path) -> None:
     file = folder / "model.safetensors"
     tensors = load_file(file)
@@ -135,10 +120,6 @@ def without_a_shard(folder: Path) -> None:
     save(folder, "llama", shard="20KB", **LLAMA)
     (folder / "model.safetensors").unlink(missing_ok=True)
     next(folder.glob("model-00002*")).unlink()
-
-
-def index_that_points_outside(folder: Path) -> None:
-    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"x": "../x.safetensors"}}')
 
 
 def as_a_pickle(folder: Path) -> None:
@@ -174,8 +155,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no folder": (lambda folder: shutil.rmtree(folder), "not a folder"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
     "broken config": (lambda folder: (folder / "config.json").write_text("{"), "not JSON"),
-    "a config of another kind": (lambda folder: (folder / "config.json").write_text("[]"), "no JSON object"),
-    "deep config": (lambda folder: (folder / "config.json").write_text("[" * 100_000), "not JSON"),
     "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
     "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), "cannot load .* it is a 'warp9'"),
     "a model of pictures": (
@@ -191,7 +170,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
             lambda folder, method=method: set_config(folder, quantization_config={"quant_method": method}),
             rf"quantised checkpoint \({name}\).*bf16 folder.*server",
         )
-        for name, method in (("AWQ", "awq"), ("FP8", "fp8"), ("GPTQ", "gptq"), ("bitsandbytes", "bitsandbytes"))
+        for name, method in (("AWQ", "awq"), ("FP8", "fp8"))
     },
     "bitsandbytes by its flags": (
         lambda folder: set_config(folder, quantization_config={"load_in_4bit": True}),
@@ -216,9 +195,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         )
         for name, told in (
             ("EAGLE-3", {"architectures": ["LlamaForCausalLMEagle3"]}),
-            ("DFlash", {"architectures": ["DFlashDraftModel"]}),
             ("MTP", {"architectures": ["DeepSeekMTPModel"]}),
-            ("Medusa", {"architectures": ["MedusaModel"]}),
             ("speculators", {"speculators_config": {}}),
         )
     },
@@ -232,10 +209,8 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "torn weights": (torn, "torn: its header describes"),
     "weights left behind by git": (headless, "git lfs pull"),
     "a header larger than its file": (greedy_header, "no header that fits"),
-    "a header that lies": (lying_header, "damaged"),
     "missing tensor": (without_a_tensor, r"lacks 1 of .*layers\.1\.mlp\.up_proj\.weight"),
     "missing shard": (without_a_shard, r"lacks 1 of the .*model-00002"),
-    "an index that points outside": (index_that_points_outside, "outside the folder"),
     "other shape": (lambda folder: set_config(folder, hidden_size=96, head_dim=8), "by config.json"),
     "no tokenizer": (without_tokenizer, "no tokenizer"),
     "broken tokenizer": (

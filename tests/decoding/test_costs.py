@@ -60,14 +60,6 @@ def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> N
     assert round(costs.fixed(1) * 1e6) == 7 and round(costs.beginning(1) * 1e6) == 50 + 80
 
 
-def test_the_drafts_own_probability_is_looked_at_for_a_price() -> None:
-    costs = CostModel.of_one((0.0, *[1.0] * 6), draft=0.1, decision=0.03, reading=0.02)
-    counts = replay([RecordedText(Record.of([True, False, True]))], partial(SameLength, 2))
-    least = costs.seconds(counts)
-    assert costs.seconds(counts, "confidence") - least == pytest.approx(0.02 * counts.draft_passes)
-    assert costs.seconds(counts, "estimate") - least == pytest.approx(0.03 * counts.draft_passes)
-
-
 def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
     """Noise is made for 32 positions in one go: no median sees it, and every sample pays for it."""
     made, sampling = world(), SAMPLINGS[0]

@@ -1,4 +1,4 @@
-"""DISCO as published beside ours, trainings that begin from another pair's classifier, and the learning curve."""
+"""DISCO as published beside ours, and trainings that begin from another pair's classifier."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ import pytest
 
 from decoding.backends.pair import ModelPair
 from decoding.disco import features, training
-from decoding.disco.cards import DESIGNS, learning_sentence, rule_of
+from decoding.disco.cards import rule_of
 from decoding.disco.classifier import DraftClassifier
 from decoding.errors import BadStrategy
 from decoding.training.designs import NETWORKS, How
-from decoding.training.learning import enough
 from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair
@@ -29,49 +28,12 @@ def published() -> tuple[ModelPair, DraftClassifier]:
     return ready, made
 
 
-def test_every_design_has_networks_and_words() -> None:
-    assert set(NETWORKS) == set(DESIGNS)
-
-
 def test_the_published_design_sees_the_published_features_and_says_so_on_its_card(published) -> None:  # type: ignore[no-untyped-def]
     _, made = published
     card = json.loads(json.dumps(made.card))
     assert made.sees <= set(features.PUBLISHED) and len(features.PUBLISHED) == 12
     assert (card["design"], card["looks_at"], len(made.drafted.hidden)) == ("paper", list(features.PUBLISHED), 64)
     assert 0 < card["thresholds"][rule_of("paper")] < 1 and rule_of("paper") == "threshold"
-
-
-def test_the_card_has_a_learning_curve_that_ends_with_all_prompts(published) -> None:  # type: ignore[no-untyped-def]
-    _, made = published
-    learning = made.card["learning"]
-    counts = [point["prompts"] for point in learning["points"]]
-    assert counts == sorted(set(counts)) and counts[-1] == 40 and len(counts) > 1
-    for point in learning["points"]:
-        assert point["low"] <= point["speedup"] <= point["high"] and 0 < point["auc"] < 1
-    assert learning["points"][-1]["auc"] == pytest.approx(made.card["metrics"]["auc"])
-    assert "training prompts" in learning_sentence(learning)
-
-
-@pytest.mark.parametrize(
-    ("gains", "expected"),
-    [
-        ([(1.05, 1.2), (1.0, 1.005), (1.0, 1.0)], 20),
-        ([(1.0, 1.2), (1.0, 1.05), (1.0, 1.0)], 40),
-        ([(0.9, 1.0), (1.0, 1.05), (1.0, 1.0)], 10),
-        ([(None, None)] * 3, None),
-    ],
-)
-def test_prompts_are_enough_where_all_prompts_surely_gain_nothing_over_them(gains, expected) -> None:  # type: ignore[no-untyped-def]
-    assert enough([10, 20, 40], gains) == expected
-
-
-def test_the_sentence_says_which_number_is_enough_or_that_none_is() -> None:
-    points = [{"prompts": count, "speedup": 1.4 + count / 1000} for count in (10, 20, 40)]
-    assert learning_sentence({"points": points, "enough": 20}).startswith("20 training prompts are enough")
-    assert learning_sentence({"points": points, "enough": 40}).startswith("More training prompts may still pay")
-    assert learning_sentence({"points": points, "enough": 7}).startswith("More training prompts may still pay")
-    assert learning_sentence({"points": points, "enough": None}).startswith("More training prompts may still pay")
-    assert learning_sentence({"points": points[:1], "enough": 10}) == learning_sentence({}) == ""
 
 
 def test_a_training_that_begins_from_a_classifier_begins_with_what_it_knows() -> None:

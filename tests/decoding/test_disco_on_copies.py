@@ -15,7 +15,7 @@ from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
 from decoding.disco.classifier import DraftClassifier, load_classifier
-from decoding.disco.copies import judge_of, row_of, with_copies
+from decoding.disco.copies import judge_of, with_copies
 from decoding.disco.judging import MATCHES, CopyJudge, read_judge
 from decoding.disco.prices import COPIED
 from decoding.drafting.source import Match
@@ -81,12 +81,6 @@ def judging() -> CopyJudge:
 
 def judged(slug: str, threshold: float, **more: object) -> Choice:
     return choose(slug, {"threshold": threshold, "classifier": "newest", **more})
-
-
-def test_the_classifiers_answer_is_that_of_its_network() -> None:
-    judge, match = judging(), Match(3, 2, 4)
-    expected = some_classifier()(torch.tensor([row_of(match, 1)]))
-    assert judge(match, 1) == pytest.approx(float(expected[0]), abs=1e-6) == judge(match, 1)
 
 
 def test_a_judge_is_read_from_the_file_without_torch(tmp_path: Path) -> None:

@@ -34,19 +34,6 @@ def test_training_learns_to_tell_accepted_from_refused_and_means_its_probabiliti
     assert torch.equal(again.drafted.hidden, classifier.drafted.hidden)
 
 
-def test_few_tokens_teach_a_narrow_network_what_they_teach_a_wide_one() -> None:
-    """A small set must not end the training before it has begun to tell."""
-    few, held_out, unseen = (
-        training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(12), range(60, 72), range(90, 120))
-    )
-
-    def auc(hidden: int) -> float:
-        classifier = training.train(few, held_out, columns=features.GLANCE, hidden=hidden)
-        return metrics.measure(classifier(unseen.rows), unseen.accepted).auc
-
-    assert auc(4) > auc(32) - 0.03
-
-
 def test_an_ablation_does_not_look_at_what_it_must_not_see() -> None:
     classifier, unseen, _ = trained(columns=("entropy",))
     changed = unseen.rows.clone()

@@ -201,3 +201,14 @@ def test_repetition_counts_what_was_said_before() -> None:
     assert repeated_8grams([1, 2] * 20) == pytest.approx(1 - 2 / 33)
     assert repeated_8grams([1, 2, 3]) == 0.0
     assert statistics.mean([repeated_8grams([5] * 100)]) > 0.98
+
+
+@pytest.mark.parametrize(
+    ("strategy", "tokens", "told"), [("lookup", 7, True), ("lookup", 0, False), ("static", 7, False)]
+)
+def test_a_text_that_repeats_itself_is_told_where_copies_gain_by_it(strategy: str, tokens: int, told: bool) -> None:
+    choices = [choose("autoregressive"), choose(strategy)]
+    text = (tokens,) * 40 if tokens else tuple(range(40))
+    samples = [dataclasses.replace(sample(choice.label, "a", 100), tokens=text) for choice in choices]
+    found = across_loads(report(choices, {choice.label: "" for choice in choices}, samples), judge(choices, samples))
+    assert ("97 % of the text repeats itself" in found["doubt"]) == told

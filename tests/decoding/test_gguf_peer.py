@@ -58,7 +58,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
 def both(folder: Path, at: Path, dtype: str = "float32") -> Iterator[tuple[LlamaServer, LoadedModel]]:
     assert BINARY is not None
     write(export_of(folder), at / "model.gguf", dtype)
-    with llama_server(BINARY, at / "model.gguf", at / "log", "-t", "1", *EXACT_CACHE) as server:
+    with llama_server(BINARY, at / "model.gguf", "-t", "1", *EXACT_CACHE) as server:
         yield server, load(folder, dtype="float32")
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ import pytest
 
 from decoding.errors import BadCheckpoint, BadPair
 from decoding.vocabularies.fit import PairReport, check_pair
-from tests.kit.models import GPT2, LLAMA, save
+from tests.kit.models import LLAMA, save
 
 SMALL = LLAMA | {"hidden_size": 12, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 
@@ -51,15 +49,6 @@ def test_a_pair_that_fits(pair: tuple[Path, Path]) -> None:
     kv = (3 * 2 * 2 * 8 + 2 * 2 * 6) * 4 * 128
     assert report.memory_bytes == report.target.weight_bytes + report.draft.weight_bytes + kv
     report.require()
-
-
-def test_pairs_are_judged_without_torch(pair: tuple[Path, Path]) -> None:
-    code = (
-        "import sys; from decoding.vocabularies.fit import check_pair; assert check_pair(*sys.argv[1:]).fits;"
-        "print([m for m in ('torch', 'numpy', 'transformers', 'tokenizers') if m in sys.modules])"
-    )
-    ran = subprocess.run([sys.executable, "-c", code, *map(str, pair)], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "[]"
 
 
 def test_two_tokenizers_are_remarked_on_with_what_they_share(pair: tuple[Path, Path]) -> None:
@@ -105,12 +94,6 @@ def test_a_draft_with_fewer_tokens_and_merges_is_not_said_to_have_the_same(pair:
     assert "same tokens" not in told
 
 
-def test_merges_may_be_spelled_either_way(pair: tuple[Path, Path]) -> None:
-    edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=[["w", "1"]]))
-    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
-    assert check_pair(*pair).fits
-
-
 def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> None:
     padded = save(tmp_path / "padded", "llama", **SMALL | {"vocab_size": 128})
     shutil.copy(pair[0] / "tokenizer.json", padded)
@@ -128,6 +111,9 @@ def test_a_draft_that_lacks_tokens_of_the_target_shares_the_others(pair: tuple[P
 
 def test_vocab_and_merges_files_are_read_too(pair: tuple[Path, Path]) -> None:
     ids = json.loads((pair[1] / "tokenizer.json").read_text())["model"]["vocab"]
+    edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=[["w", "1"]]))
+    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
+    assert check_pair(*pair).fits  # merges are spelled either way
     for folder in pair:
         (folder / "tokenizer.json").unlink()
         (folder / "vocab.json").write_text(json.dumps(ids))
@@ -180,10 +166,6 @@ def test_a_text_longer_than_the_pair_holds_does_not_fit(pair: tuple[Path, Path])
     report = check_pair(*pair, context=129)
     assert not report.fits
     assert report.sentences[0].startswith("A text of 129 tokens was asked for, and the pair holds 128")
-
-
-def test_families_may_differ_when_tokens_do_not(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    assert check_pair(pair[0], save(tmp_path / "gpt2", "gpt2", **GPT2 | {"n_embd": 12, "n_layer": 1})).fits
 
 
 def test_a_broken_tokenizer_is_a_bad_checkpoint(pair: tuple[Path, Path]) -> None:

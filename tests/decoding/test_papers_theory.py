@@ -12,8 +12,7 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import FigurePart
-from decoding.papers.figures import FIGURES, base, ssd_4_speed, ssd_theory
-from decoding.papers.files.plate import look
+from decoding.papers.figures import base, ssd_4_speed, ssd_theory
 from decoding.papers.outcomes import Outcomes, OutcomeTally, total
 from decoding.papers.settings import BRANCHES_EACH
 from decoding.prices.cost_model import CostModel
@@ -112,10 +111,3 @@ def test_figure_4_shows_what_ran_beside_the_formula(outcomes: list[Outcomes]) ->
     assert named["ours, uniform, run here"] == {t: even for t, (even, _) in speeds.items()}
     assert named["ours, geometric, run here"] == {t: shaped for t, (_, shaped) in speeds.items()}
     assert "Run here, the geometric fan-out changes the speed by +9.1 % at temperature 0 and −10.0 % at 1." in drawn.why
-
-
-def test_no_two_published_series_of_a_figure_look_alike() -> None:
-    for figure in FIGURES.values():
-        series = [{"origin": each.origin} for each in figure.published]
-        looks = [look(series, number) for number in range(len(series))]
-        assert len({one.shape for one in looks}) == len({one.dash for one in looks}) == len(looks), figure.slug

@@ -7,21 +7,17 @@ import hashlib
 import json
 from collections.abc import Sequence
 from functools import partial
-from types import SimpleNamespace
 
 import pytest
-import torch
-from transformers import GenerationConfig
 
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
-from decoding.dice.sampling import Sampling
 from decoding.disco import metrics, rules
 from decoding.disco.calibration import under
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
-from decoding.errors import BadPrompts, BadStrategy, Cancelled
+from decoding.errors import BadStrategy, Cancelled
 from decoding.measure.comparison import Measurement
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
@@ -171,25 +167,6 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
     assert kept(0.2) is blunt
 
 
-def test_under_ratio_dice_a_classifier_is_made_from_chances() -> None:
-    ratio = Sampling(temperature=1.0, dice="ratio", max_new_tokens=30)
-    ready = pair()
-    card = make_classifier(ready, Splits.of(ALL), ratio).card
-    assert 0.5 < card["metrics"]["auc"] <= 1
-    recorded = study(ready, ALL[:20], ratio, tails=False)
-    chances = torch.cat([recording.accepted for recording in recorded.recordings])
-    assert bool(((chances > 0) & (chances < 1)).any())
-
-
-def test_prompts_without_splits_are_dealt_out_and_a_missing_split_is_named() -> None:
-    material = Splits.of(prompts(20))
-    ids = [{p.id for p in part} for part in (material.training, material.validation, material.test)]
-    assert [len(part) for part in ids] == [12, 4, 4]
-    assert not ids[0] & ids[1] and not ids[0] & ids[2] and not ids[1] & ids[2]
-    with pytest.raises(BadPrompts, match="test split holds no prompt"):
-        Splits.of(ALL[:60])
-
-
 def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(BadStrategy, match="at least 200 are needed"):
         make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)
@@ -209,17 +186,3 @@ def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
     costs = CostModel.of_one((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
     policy = Priced(rules.price(costs, tokens_per_s=1.0, follows=0.0), CAP)
     assert policy.stops(0.99)
-
-
-def test_what_is_printed_for_transformers_is_what_an_assistant_is_set_by() -> None:
-    """It reads only the assistant's own configuration, and only these names."""
-    for choice, expected in (
-        (choose("static", {"lookahead": 5}), (5, 0)),
-        (choose("threshold", {"threshold": 0.35, "cap": 8}), (8, 0.35)),
-    ):
-        export = next(one for one in choice.spec.exports(choice.params) if one.engine == "transformers")
-        config = GenerationConfig()
-        unknown = eval(export.setting, {"assistant_model": SimpleNamespace(generation_config=config)})
-        assert not unknown
-        assert (config.num_assistant_tokens, config.assistant_confidence_threshold) == expected
-        assert config.num_assistant_tokens_schedule == "constant"

@@ -122,12 +122,6 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
     assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"
 
 
-def test_without_fixed_texts_or_a_classifier_less_is_planned() -> None:
-    ratio = dataclasses.replace(SHARED, dice="ratio")
-    assert planned_ahead(ratio, has_classifier=True) == []
-    assert [strategy.slug for strategy in planned_ahead(SHARED, has_classifier=False)] == ["ssd"]
-
-
 def test_a_cancelled_search_ends_without_a_prediction() -> None:
     ready = pair()
     recorded = study(ready, PROMPTS[:1], SHARED, tails=True)

@@ -12,7 +12,6 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.errors import DrafthouseError
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card, published
 from decoding.prompts.prompt import PromptItem
@@ -209,8 +208,3 @@ def test_longer_texts_take_longer_on_a_card_that_says_what_their_context_costs(r
 def test_a_pair_on_a_published_card_has_that_cards_price(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     assert pair_on(material, published()["llama-70b-1b-h100"])[0] == pytest.approx(2.10 / 18.28)
-
-
-def test_a_bad_card_is_an_error_that_users_can_fix() -> None:
-    with pytest.raises(DrafthouseError):
-        Card.from_dict([])

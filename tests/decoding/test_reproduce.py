@@ -6,13 +6,16 @@ import csv
 import dataclasses
 import io
 import json
+import runpy
 import statistics
+import sys
 from collections import Counter
 from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import MagicMock
 
 import pytest
 import torch
@@ -24,10 +27,9 @@ from decoding.papers import bootstrap
 from decoding.papers.chances import held_back
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import Figure, FigurePart, RepeatOptions, described, filled
+from decoding.papers.figure import FigurePart, RepeatOptions, filled
 from decoding.papers.figures import FIGURES, base, disco_3, disco_classifier, figures_in
 from decoding.papers.files import FILES
-from decoding.papers.files.plate import COLOURS, GREY, Dot, TextMark, plate
 from decoding.papers.methods import methods
 from decoding.papers.outcomes import play
 from decoding.papers.recordings import PromptSet
@@ -165,91 +167,29 @@ FIGURE: dict[str, Any] = {
 
 
 def test_csv_holds_every_point_and_nothing_that_a_spreadsheet_computes() -> None:
-    rows = list(csv.DictReader(io.StringIO(FILES["csv"](FIGURE).decode())))
+    rows = list(csv.DictReader(io.StringIO(FILES["csv"](FIGURE))))
     assert [(row["series"], row["x"], row["y"], row["low"]) for row in rows] == [
         ("'=paper", "1", "0.5", ""), ("'=paper", "2", "0.25", ""),
         ("ours", "1", "0.4", "0.3"), ("ours", "2", "0.0", "0.0"),
     ]  # fmt: skip
 
 
-def scripted(figure: dict[str, Any]) -> tuple[Any, list[tuple[str, tuple[Any, ...], dict[str, Any]]]]:
-    """Run a figure's script on a matplotlib that notes what it is asked for. Return the script's data and the notes."""
-    notes: list[tuple[str, tuple[Any, ...], dict[str, Any]]] = []
-
-    class Noting:
-        def __getattr__(self, name: str) -> Any:
-            return lambda *words, **named: notes.append((name, words, named)) or [self, self]  # type: ignore[func-returns-value]
-
-    made = FILES["py"](figure).decode()
-    held: dict[str, Any] = {"plt": Noting()}
-    exec(compile(made.replace("import matplotlib.pyplot as plt", ""), "made-up.py", "exec"), held)
-    return held["FIGURE"], notes
-
-
-def test_the_script_holds_its_data() -> None:
-    data, _ = scripted(FIGURE)
-    assert data["series"][1]["points"] == [(1, 0.4, 0.3, 0.6), (2, 0.0, 0.0, 0.1)]
-
-
-def test_the_script_names_its_points_after_it_scales_the_axis_which_would_remove_the_names() -> None:
-    names = {"label": "", "format": "number", "log": False, "names": ["SD", "SSD", "both"]}
-    _, notes = scripted(FIGURE | {"x": names})
-    asked = [name for name, _, _ in notes]
-    assert asked.index("set_xscale") < asked.index("set_xticks")
-    assert next(words for name, words, _ in notes if name == "set_xticks")[1] == ["SD", "SSD", "both"]
-
-
-def test_the_script_reaches_marks_and_colours_what_the_picture_does() -> None:
-    _, notes = scripted(FIGURE)
-    marks = next(words for name, words, _ in notes if name == "set_yticks")
-    reach = next(words for name, words, _ in notes if name == "set_ylim")
-    assert "20 %" in marks[1] and len(marks[0]) == len(marks[1])
-    assert reach[0] < 0.25 and reach[1] > 0.6
-    assert {named["color"] for name, _, named in notes if name == "plot"} == {GREY, COLOURS[0]}
-
-
-def test_svg_and_pdf_show_the_same_words_and_are_whole() -> None:
-    svg, pdf = FILES["svg"](FIGURE).decode(), FILES["pdf"](FIGURE)
-    for words in ("ours (computed)", "branches", "misses"):
-        assert words in svg
-    assert b"(Figure 9. A \\(made-up\\) figure) Tj" in pdf and b"(ours \\(computed\\)) Tj" in pdf
-    start = int(pdf.rsplit(b"startxref\n", 1)[1].split()[0])
-    assert pdf[start:].startswith(b"xref") and pdf.endswith(b"%%EOF\n")
-    for number, line in enumerate(pdf[start:].split(b"\n")[3:10], 1):
-        assert pdf[int(line[:10]) :].startswith(b"%d 0 obj" % number)
-
-
-def test_published_series_without_a_line_differ_by_their_dots() -> None:
-    of_tables = [each | {"origin": "published", "is_line": False} for each in FIGURE["series"]]
-    drawn = plate(FIGURE | {"series": of_tables})
-    assert {part.shape for part in drawn.parts if isinstance(part, Dot)} == {"circle", "square"}
-    made = FIGURE | {"series": of_tables}
-    assert FILES["svg"](made).count(b"<polygon") == 2  # one point above 0, and its key
-    assert FILES["pdf"](made).count(b" l b\n") == 2
-
-
-def test_the_ends_of_a_line_are_labelled_where_no_axis_says_what_its_points_are() -> None:
-    points = [point(x, 0.5) | {"label": f"C = {x}"} for x in (1.0, 2.0, 3.0)]
-    made = FIGURE | {"series": [FIGURE["series"][1] | {"points": points}]}
-    assert [part.text for part in plate(made).parts if isinstance(part, TextMark) and "C =" in part.text] == [
-        "C = 1.0", "C = 3.0"
+def test_the_script_holds_its_figure_names_its_library_and_draws_svg_and_pdf_beside_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made, library = FILES["py"](FIGURE), MagicMock()
+    assert '# dependencies = ["matplotlib"]' in made.split("# ///")[1]
+    for name in ("figure", "ticker"):
+        monkeypatch.setitem(sys.modules, f"matplotlib.{name}", library)
+    (tmp_path / "made-up.py").write_text(made)
+    assert runpy.run_path(str(tmp_path / "made-up.py"))["FIGURE"] == FIGURE
+    picture = library.Figure.return_value
+    assert [call.args[0] for call in picture.savefig.call_args_list] == [
+        tmp_path / "made-up.svg", tmp_path / "made-up.pdf",
     ]  # fmt: skip
-    assert [words[0] for name, words, _ in scripted(made)[1] if name == "annotate"] == ["C = 1.0", "C = 3.0"]
-    twice = made | {"series": [made["series"][0], made["series"][0] | {"name": "the same again"}]}
-    assert sum(isinstance(part, TextMark) and "C =" in part.text for part in plate(twice).parts) == 2
-    [last] = [part for part in plate(made).parts if isinstance(part, TextMark) and part.text == "C = 3.0"]
-    assert last.anchor == "end" and last.x < plate(made).width
-    assert FILES["svg"](made | {"series": [made["series"][0], made["series"][0] | {"points": []}]})
-    points[1]["label"] = ""
-    assert not [part for part in plate(made).parts if isinstance(part, TextMark) and "C =" in part.text]
-
-
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
-def test_no_title_is_wider_than_its_plate(figure: Figure) -> None:
-    drawn = plate(described(figure, ASKED))
-    lines = [part for part in drawn.parts if isinstance(part, TextMark) and part.is_bold]
-    assert " ".join(line.text for line in lines) == drawn.title
-    assert all(line.x + 0.7 * line.size * len(line.text) < drawn.width and line.y > line.size for line in lines)
+    published, ours = picture.subplots.return_value.errorbar.call_args_list
+    assert published.kwargs["fillstyle"] == "none" and published.args[:2] == ([1, 2], [0.5, 0.25])
+    assert ours.args == ([1], [0.4], ([pytest.approx(0.1)], [pytest.approx(0.2)]))  # 0 has no place on its axis
 
 
 def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:

@@ -19,13 +19,12 @@ from decoding.core.loop import never
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.errors import BadCheckpoint, BadPair, BadStrategy
+from decoding.errors import BadPair, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.probing import probe
-from decoding.strategies import STRATEGIES
 from decoding.trace.events import Recorder
 from decoding.trace.timing import Clock
 from decoding.training.making import make_classifier
@@ -39,7 +38,6 @@ PROMPTS = [
 ]
 SAMPLING = Sampling(max_new_tokens=12)
 AUTOREGRESSIVE = choose("autoregressive")
-NEEDY = [choose(slug) for slug, strategy in STRATEGIES.items() if strategy.needs_draft]
 
 
 @pytest.fixture(scope="module")
@@ -71,8 +69,8 @@ def test_its_whole_vocabulary_can_be_chosen(target_alone: ModelPair, tmp_path: P
     assert target_alone.vocab == target_alone.target.vocab_size == 97
 
 
-@pytest.mark.parametrize("choice", NEEDY, ids=lambda choice: choice.label)
-def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: ModelPair, choice: Choice) -> None:
+def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: ModelPair) -> None:
+    choice = choose("static")
     with pytest.raises(BadStrategy) as told:
         target_alone.begin([AUTOREGRESSIVE, choice])
     assert str(told.value).startswith(f"{choice.label} needs a draft model, and this pair has none. Without a draft,")
@@ -80,14 +78,9 @@ def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alo
 
 
 def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: ModelPair) -> None:
-    assert AUTOREGRESSIVE in without_draft.usual()
+    assert [choice.strategy for choice in without_draft.usual()] == ["autoregressive", "lookup", "suffix"]
     target_alone.begin(without_draft.usual())
     assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in without_draft.usual())
-
-
-def test_nothing_remembers_earlier_requests_unless_asked_to() -> None:
-    """It used to, in the one order of the prompts."""
-    assert [choice.strategy for choice in without_draft.usual()] == ["autoregressive", "lookup", "suffix"]
 
 
 def test_what_records_a_draft_is_refused(target_alone: ModelPair) -> None:
@@ -107,10 +100,6 @@ def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: C
     assert recorded.is_undrafted and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
     assert counts.drafted == sum(sample.num_draft_tokens for sample in samples)
-
-
-def test_a_recording_of_it_can_be_cancelled(target_alone: ModelPair) -> None:
-    assert study(target_alone, PROMPTS, SAMPLING, tails=True, cancelled=lambda: True).recordings == []
 
 
 def test_prices_of_it_are_those_of_verifications(target_alone: ModelPair) -> None:
@@ -163,10 +152,3 @@ def test_a_text_that_is_too_long_for_it_is_refused(folders: tuple[Path, Path]) -
     assert check_pair(folders[0], None, context=128).fits
     with pytest.raises(BadPair, match=r"A text of 129 tokens was asked for, and the target holds 128\."):
         check_pair(folders[0], None, context=129).require()
-
-
-def test_a_broken_tokenizer_is_told_at_once(tmp_path: Path) -> None:
-    folder = save(tmp_path / "target", "llama", **LLAMA)
-    (folder / "tokenizer.json").write_text("{")
-    with pytest.raises(BadCheckpoint):
-        check_pair(folder, None)

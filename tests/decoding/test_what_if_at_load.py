@@ -10,9 +10,9 @@ from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
 from decoding.replay.at_load import play
-from decoding.replay.what_if.at_load import PlayedSimulation, simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
+from decoding.replay.what_if.simulation import Simulation, simulate
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Started, Verified
 
@@ -93,7 +93,7 @@ def recorded() -> RecordedComparison:
 
 
 def test_what_if_at_load_is_the_replay_at_load_of_the_same_texts_at_these_prices(recorded: RecordedComparison) -> None:
-    found = simulate_played(recorded, choose("static", {"lookahead": 3}).at(Load(4)), 4)
+    found = simulate(recorded, choose("static", {"lookahead": 3}).at(Load(4)), 4)
     requests = [RecordedText(places.record(False), places.prompt_length) for places in recorded.prompts]
     fast = play(requests, lambda: SameLength(3), recorded.costs, 4).requests
     slow = play(requests, lambda: SameLength(0), without_draft(recorded.costs), 4, drafts=False).requests
@@ -106,8 +106,8 @@ def without_draft(costs: CostModel) -> CostModel:
     return CostModel(costs.target, rest=costs.rest)
 
 
-def speedup(recorded: RecordedComparison, users: int, strategy: str = "static", **params: object) -> PlayedSimulation:
-    return simulate_played(recorded, choose(strategy, params or {"lookahead": 7}).at(Load(users)), users)
+def speedup(recorded: RecordedComparison, users: int, strategy: str = "static", **params: object) -> Simulation:
+    return simulate(recorded, choose(strategy, params or {"lookahead": 7}).at(Load(users)), users)
 
 
 def test_an_answer_says_how_much_of_it_no_run_priced(recorded: RecordedComparison) -> None:

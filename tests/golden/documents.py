@@ -19,18 +19,16 @@ from decoding.papers.shelf import InMemory
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card
-from decoding.replay import plan_at_load
-from decoding.replay.confirming import best_of_each
+from decoding.replay import planning_at_load
 from decoding.replay.plan_document import document_of
-from decoding.replay.planning import RecordedSet, predict, study
-from decoding.replay.planning_at_load import PlanInputs, best_of_kinds, predict_at_load, schedule
+from decoding.replay.planning import RecordedSet, best_of_kinds, predict, study
+from decoding.replay.planning_at_load import PlanInputs, predict_at_load, schedule
 from decoding.replay.projecting.projecting import ProjectionInputs, as_dict, project
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
-from decoding.replay.what_if.at_load import simulate_played
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.recorded import RecordedComparison
 from decoding.replay.what_if.simulation import simulate
@@ -113,7 +111,7 @@ def planned(name: str) -> Rows:
     """Predicted tokens per second and speed-up of every setting of every grid, and the document's best ones."""
     predictions = predict(recorded(name), FULL, some_classifier())
     rows: Rows = {row.choice.label: [row.tokens_per_s, row.speedup] for row in predictions}
-    document = document_of(best_of_each(predictions), {}, {}, [], FULL)
+    document = document_of(best_of_kinds(predictions), {}, {}, [], FULL)
     rows |= {f"best {each['label']}": each for each in document["settings"]}
     return rows | {f"elsewhere {number}": each for number, each in enumerate(document["elsewhere"])}
 
@@ -121,9 +119,9 @@ def planned(name: str) -> Rows:
 def planned_at_load(name: str) -> Rows:
     material = PlanInputs(recorded(name), JOINT, some_classifier())
     found = predict_at_load(material, USERS)
-    rows: Rows = {row.choice.label: [row.tokens_per_s_device, row.speedup] for of in found.values() for row in of}
+    rows: Rows = {row.choice.label: [row.tokens_per_s, row.speedup] for of in found.values() for row in of}
     best = {users: best_of_kinds(of) for users, of in found.items()}
-    document = plan_at_load.document(best, {}, schedule(found, {}))
+    document = planning_at_load.document(best, {}, schedule(found, {}))
     rows |= {f"best {each['label']} for {each['users']}": each for each in document.pop("rows")}
     return rows | document
 
@@ -173,8 +171,7 @@ def what_if(name: str, users: int) -> Rows:
     found = traced(name)
     rows = {}
     for choice in parse_choices(f"{ASKED},{ASKED_AHEAD}"):
-        is_played = users > 1 or choice.spec.prepares_ahead
-        answer: Any = simulate_played(found, choice, users) if is_played else simulate(found, choice)
+        answer = simulate(found, choice, users)
         rows[choice.label] = {
             "ratio": answer.ratio,
             "interval": answer.interval,

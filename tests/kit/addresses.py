@@ -9,10 +9,7 @@ from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 UNGUARDED = {  # views that are not made by `page` or DRF, and what they take
     "docs": ["GET"],
-    "docs-index": ["GET"],
     "docs-page": ["GET"],
-    "healthz": ["GET"],
-    "readyz": ["GET"],
     "sign-in": ["GET", "POST"],
     "sign-out": ["POST"],
     "enter": ["GET", "POST"],

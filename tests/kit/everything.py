@@ -14,8 +14,7 @@ from tests.kit import make
 from webapp.accounts import services as accounts
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.comparisons import figures
-from webapp.comparisons.across import saved
-from webapp.comparisons.models import Comparison, SavedView
+from webapp.comparisons.models import Comparison
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Pause
@@ -26,9 +25,9 @@ from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
-NO_PAGES = ("healthz", "readyz", "sign-out", "schema")
+NO_PAGES = ("sign-out", "schema")
 PAGES: dict[tuple[str, bool], bool] = {}  # which routes answer with a page: all are asked once per process
-COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, Upload, AuditEntry, SavedView)
+COPIED: tuple[Any, ...] = (LanguageModel, Pair, Dataset, Endpoint, Classifier, Upload, AuditEntry)
 
 
 def one_of_everything(world: Any) -> dict[str, Any]:
@@ -39,7 +38,6 @@ def one_of_everything(world: Any) -> dict[str, Any]:
     Job.objects.exclude(pk=comparison.job.pk).delete()
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
-    view = saved.save(name="v", query="", by=by)
     upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
     classifier = classifying.add_classifier(name="c", pair=comparison.pair, upload=upload, by=by)
     study = make.study(by, pair=comparison.pair, dataset=comparison.dataset)
@@ -101,9 +99,6 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "runs": run,
         "samples": run.samples.first(),
         "conditions": run.figures.conditions,
-        "views": view,
-        "bin-view": view,
-        "restore-view": view,
     }
 
 
@@ -170,7 +165,6 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
 def pages(world: Any) -> dict[str, str]:
     """By name: whatever answers a GET with a page, to an owner who operates the installation too."""
     things = one_of_everything(world)
-    things["pair-history"] = things["pair"]
     User.objects.filter(pk=world.bob.pk).update(is_operator=True)
     world.bob.memberships.update(role=Role.OWNER)
     client = Client()

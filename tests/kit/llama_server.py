@@ -5,18 +5,15 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
-import subprocess
-import time
-import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from worker.started_server import started
+
 VARIABLE = "DRAFTHOUSE_LLAMA_SERVER"
-TIME_TO_LOAD = 120.0  # s
 
 
 def program() -> Path | None:
@@ -53,30 +50,7 @@ class LlamaServer:
 
 
 @contextmanager
-def llama_server(binary: Path, model: Path, log: Path, *options: str) -> Iterator[LlamaServer]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [binary, "-m", model, "--host", "127.0.0.1", "--port", str(port), "-np", "1", *options]
-    with log.open("wb") as kept:
-        process = subprocess.Popen([str(part) for part in command], stdout=kept, stderr=subprocess.STDOUT)
-    try:
-        server = LlamaServer(f"http://127.0.0.1:{port}")
-        _wait(server, process, log)
-        yield server
-    finally:
-        process.kill()
-        process.wait()
-
-
-def _wait(server: LlamaServer, process: subprocess.Popen[bytes], log: Path) -> None:
-    until = time.monotonic() + TIME_TO_LOAD
-    while time.monotonic() < until:
-        if process.poll() is not None:
-            raise RuntimeError(f"llama-server ended: {log.read_text(errors='replace')[-1500:]}")
-        try:
-            with urllib.request.urlopen(f"{server.address}/health", timeout=5):
-                return
-        except (urllib.error.URLError, OSError):
-            time.sleep(0.05)
-    raise RuntimeError(f"llama-server did not load its model in {TIME_TO_LOAD:.0f} s")
+def llama_server(binary: Path, model: Path, *options: str) -> Iterator[LlamaServer]:
+    command = [str(binary), "-m", str(model), "--host", "127.0.0.1", "--port", "{port}", "-np", "1", *options]
+    with started("llama-server", command, "/health") as server:
+        yield LlamaServer(server.address)

@@ -23,7 +23,7 @@ from webapp.accounts.models import (
     Team,
     User,
 )
-from webapp.comparisons.models import Comparison, Conditions, Run, Sample, SavedView
+from webapp.comparisons.models import Comparison, Conditions, Run, Sample
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.sharing.models import Share
@@ -39,7 +39,7 @@ PATHS = {
     "datasets": Dataset, "endpoints": Endpoint, "invitations": Invitation, "jobs": Job,
     "members": Membership, "models": LanguageModel,
     "pairs": Pair, "runs": Run, "samples": Sample, "shares": Share, "studies": Study, "teams": Team,
-    "tokens": ApiToken, "uploads": Upload, "users": User, "views": SavedView,
+    "tokens": ApiToken, "uploads": Upload, "users": User,
 }  # fmt: skip
 
 

@@ -75,3 +75,13 @@ def test_the_help_of_test_names_its_checks(python: Path, checkout: Path) -> None
 def test_every_command_of_the_usage_is_tested_here(python: Path, checkout: Path) -> None:
     lines = asked(python, checkout, "--help").split("\n\n")[1].splitlines()
     assert [line.split()[0] for line in lines] == list(COMMANDS)
+
+
+def test_the_documentation_is_read_where_nothing_is_installed(python: Path, checkout: Path) -> None:
+    (checkout / "docs").symlink_to(ROOT / "docs")
+    assert "  servers  " in asked(python, checkout, "docs")
+    assert asked(python, checkout, "docs", "servers").rstrip() == (ROOT / "docs/servers.md").read_text().rstrip()
+    odd = subprocess.run(
+        [python, checkout / "drafthouse", "docs", "serves"], capture_output=True, text=True, check=False
+    )
+    assert odd.returncode == 2 and "Did you mean servers?" in odd.stderr

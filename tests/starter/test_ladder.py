@@ -78,9 +78,9 @@ def test_a_ladder_that_was_finished_is_not_trained_again(pair, corpus, rungs):
 def test_the_curve_measures_every_draft_along_the_same_text_and_draws_it(pair, rungs, tmp_path, capsys):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"text": "def part_1(value, offset):", "split": "test"}\n' * 2)
-    drawn = tmp_path / "curve.svg"
-    places = ("--pair", str(pair), "--ladder", str(rungs), "--prompts", str(prompts), "--svg", str(drawn))
+    drawn = tmp_path / "curve.py"
+    places = ("--pair", str(pair), "--ladder", str(rungs), "--prompts", str(prompts), "--script", str(drawn))
     assert curve.main([*places]) == 0
     rows = [line.split("|")[1].strip() for line in capsys.readouterr().out.splitlines() if line.startswith("|")]
     assert sorted(rows[2:]) == ["1x16", "1x32", "pair/draft"]
-    assert drawn.read_text().count("<circle") >= 3
+    assert drawn.read_text().count("'x': ") == 1 + 3  # the axis, and a point of each draft

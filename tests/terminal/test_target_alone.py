@@ -10,7 +10,7 @@ import pytest
 
 from decoding.backends import without_draft
 from decoding.choice import Choice
-from decoding.vocabularies.scores import ABOUT_COPIES
+from decoding.vocabularies.shared import ABOUT_COPIES
 from tests.kit.bpe import save_with_bpe
 from tests.kit.gguf_files import exported
 from tests.kit.models import LLAMA, another_order_of_words
@@ -119,7 +119,7 @@ def test_a_plan_an_oracle_and_a_projection_are_about_copies_and_a_draft_that_mat
     assert lengths["oracle"] == best and all(each["target"] >= best["target"] for each in lengths["sources"].values())
     assert lengths["oracle"]["draft"] == lengths["static"]["draft"] == 0 and lengths["samples"] == 2
     assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in planned["settings"])
-    assert planned["trees"] is None and {one["engine"] for one in planned["elsewhere"]} == {"transformers", "vLLM"}
+    assert {one["engine"] for one in planned["elsewhere"]} == {"transformers", "vLLM"}
     assert kinds(projected["settings"]) == {"autoregressive", *COPIES} and projected["map"] is None
     assert projected["left_out"]["ssd"] == "it needs a draft, and none was recorded"
     told = [one.out for one in printed]
@@ -140,7 +140,6 @@ def test_a_classifier_of_copies_is_trained_beside_its_target_and_planned_with(tm
     train_disco.run([*target, "--limit", "10", "--max-new-tokens", "40", "--design", "sources"])
     card = read(tmp_path / "disco" / "card.json")
     assert set(card["sweep"]) == set(card["thresholds"]) == {"copied"}
-    assert all(0 <= point["auc"] <= 1 and point["speedup"] > 0 for point in card["learning"]["points"])
     short = [*target, "--limit", "2", "--max-new-tokens", "8"]
     with pytest.raises(BadArguments, match="perhaps of a draft for this target"):
         train_disco.run([*short, "--design", "sources"])

@@ -15,15 +15,13 @@ from typing import Any
 import pytest
 from django.core.cache import cache
 from django.db import transaction
-from django.urls import resolve, reverse
+from django.urls import resolve
 
 from tests.kit import make
 from tests.kit.addresses import address, routes
 from tests.kit.everything import in_other_states, one_of_everything
 from webapp.accounts.models import Membership, Team, User
 from webapp.comparisons import demo
-from webapp.comparisons.across import saved
-from webapp.comparisons.models import Comparison
 from webapp.core.verbs import VERBS
 from webapp.entries import services as entries
 
@@ -81,8 +79,6 @@ def pages(world) -> list[tuple[User | None, str, str]]:
     answers += [(None, world.page(None).get(at)) for at in pages_of_ours]
     answers += [(world.alice, client.get(at)) for at in pages_of_ours]
     answers += [(world.alice, client.get(at)) for at in in_other_states(world, things)]
-    gone = saved.save(name="gone", query="", by=world.actor(world.alice))
-    answers.append((world.alice, client.post(reverse("bin-view", args=[gone.pk]), follow=True)))
     owner = world.actor(world.charlie)
     make.pair(owner, name=demo.STARTER)
     make.dataset(owner, name=f"{demo.STARTER} code")
@@ -142,14 +138,3 @@ def test_whoever_may_only_look_is_offered_no_code(world):
     made = make.comparison(world.actor(world.bob))
     assert "data-verb" in world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "data-verb" not in world.page(world.victor).get(f"/comparisons/{made.pk}/").content.decode()
-
-
-def test_a_deleted_comparison_is_brought_back_from_its_page(world):
-    made, client = make.comparison(world.actor(world.bob)), world.page(world.bob)
-    (delete,) = (sent for sent, _ in forms(client.get(f"/comparisons/{made.pk}/").content.decode()) if "/bin/" in sent)
-    client.post(delete)
-    assert Comparison.objects.get().binned
-    page = client.get(f"/comparisons/{made.pk}/").content.decode()
-    (restore,) = {sent for sent, _ in forms(page) if "/restore/" in sent}  # a button of its own, and Undo
-    client.post(restore)
-    assert Comparison.objects.get().binned is None

@@ -1,4 +1,5 @@
 """The status of every URL for every kind of user: the whole table, asserted entire, addresses of one answer together.
+No cache may keep any of these answers.
 
 An address without an entry fails, so nobody adds one without saying who may use it. The columns are alice (owner), bob
 (member), victor (viewer), charlie (owner of another team), nobody signed in, and alice's tokens of scope read, submit
@@ -23,39 +24,39 @@ TABLE = """
   GET    classifiers-detail classifiers-page classifiers-file studies-detail studies-file studies-document
   GET    studies-figures comparisons-detail comparisons-rounds comparisons-spec-bench
   GET    comparisons-file comparisons-report comparisons-csv comparisons-worst comparisons-events shares-detail
-  GET    runs-detail pairs-history conditions-detail views-detail samples-detail samples-trace
+  GET    runs-detail conditions-detail samples-detail samples-trace
 200 200 200 200 401 200 200 200
   GET    schema me teams-list members-list tokens-list jobs-list uploads-list models-list pairs-list datasets-list
-  GET    endpoints-list classifiers-list studies-list strategies comparisons-list shares-list runs-list runs-line
-  GET    runs-csv conditions-list views-list samples-list queues-list workers-list
+  GET    endpoints-list classifiers-list studies-list strategies comparisons-list shares-list runs-list
+  GET    runs-csv conditions-list samples-list queues-list workers-list
 409 409 403 404 401 403 409 409
   POST   jobs-retry jobs-cancel uploads-chunk models-restore pairs-restore datasets-restore endpoints-restore
   POST   classifiers-restore studies-cancel studies-retry studies-restore comparisons-cancel
-  POST   comparisons-retry comparisons-restore views-restore
+  POST   comparisons-retry comparisons-restore
   DELETE uploads-detail
   PUT    uploads-chunk
 200 200 200 200 302 302 302 302
-  GET    api-docs account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
+  GET    account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
   GET    comparisons runs
 302 302 403 404 302 302 302 302
   POST   remove-member prioritise-job count-tokens check-endpoint set-key drop-key rename bin bin-study
-  POST   describe-comparison bin-comparison bin-view revoke-share
+  POST   describe-comparison bin-comparison revoke-share
 200 200 200 404 302 302 302 302
-  GET    job model pair dataset endpoint study classifier training comparison pair-history
+  GET    job model pair dataset endpoint study classifier training comparison
 400 400 403 400 401 403 400 400
   POST   uploads-list models-list pairs-list datasets-list endpoints-list classifiers-train classifiers-list
-  POST   studies-list comparisons-list views-list
+  POST   studies-list comparisons-list
 204 204 403 404 401 403 204 204
   DELETE models-detail pairs-detail datasets-detail endpoints-detail endpoints-key classifiers-detail studies-detail
-  DELETE comparisons-detail shares-detail views-detail
+  DELETE comparisons-detail shares-detail
 422 422 403 422 302 302 302 302
-  POST   new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison save-view
+  POST   new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 409 409 403 404 302 302 302 302
-  POST   cancel-job retry-job discard-upload restore restore-study restore-comparison restore-view
+  POST   cancel-job retry-job discard-upload restore restore-study restore-comparison
 200 200 403 200 302 302 302 302
   GET    new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 400 400 403 404 401 403 400 400
-  PATCH  jobs-detail models-detail pairs-detail datasets-detail classifiers-detail views-detail
+  PATCH  jobs-detail models-detail pairs-detail datasets-detail classifiers-detail
   POST   datasets-token-lengths
   PUT    endpoints-key
 410 410 410 410 410 410 410 410
@@ -66,7 +67,7 @@ TABLE = """
   POST   users-deactivate users-reactivate queues-pause
   DELETE queues-pause
 200 200 200 200 200 200 200 200
-  GET    healthz docs docs-index docs-page readyz enter
+  GET    docs docs-page enter
 403 403 403 403 302 302 302 302
   GET    system users
   POST   deactivate reactivate pause-queue resume-queue
@@ -155,6 +156,7 @@ def ask(world, who: str, method: str, url: str):
     with transaction.atomic():
         answer = client.get(url) if method == "GET" else client.generic(method, url, b"{}", content_type=kind)
         transaction.set_rollback(True)
+    assert answer["Cache-Control"] == "private, no-store", url
     return answer
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from decoding.vocabularies.scores import ABOUT_COPIES
+from decoding.vocabularies.shared import ABOUT_COPIES
 from tests.kit.comparisons import succeeded
 from tests.worker.conftest import model, prompts
 from webapp.comparisons.models import Comparison

@@ -73,4 +73,3 @@ def test_a_published_design_is_trained_and_another_training_begins_from_it(team,
     second = Classifier.objects.get(name="second")
     assert first.card["design"] == second.card["design"] == "paper"
     assert second.training.start == first
-    assert second.card["learning"]["points"][-1]["prompts"] == second.card["prompts"]["training"]

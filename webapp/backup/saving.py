@@ -8,6 +8,7 @@ import gzip
 import hashlib
 import os
 import stat
+import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -22,8 +23,9 @@ from django.utils import timezone
 
 from webapp.backup import rows
 from webapp.backup.archive import SECRETS, BackupManifest, BackupProblem, Writer
-from webapp.backup.databases import instead
 from webapp.backup.switching import JOURNAL
+from webapp.core import tallies
+from webapp.core.databases import instead
 from webapp.core.version import version
 from webapp.uploads import store
 from webapp.uploads.storing import StoreTrouble
@@ -35,11 +37,25 @@ Chunk = tuple[str, str, int]  # team, SHA-256, size
 Tell = Callable[[str], None]
 
 
-def save_to(path: Path, *, with_bucket: bool, tell: Tell) -> BackupManifest:
+def save(file: str, *, with_bucket: bool, tell: Tell) -> BackupManifest:
+    """Write a backup, and count it. `-` is standard output."""
+    if file != "-":
+        manifest = _save_to(Path(file), with_bucket=with_bucket, tell=tell)
+    elif sys.stdout.isatty():
+        raise BackupProblem("A backup cannot be written to a terminal. Send it to a file: backup - > FILE")
+    else:
+        manifest = write(sys.stdout.buffer, with_bucket=with_bucket, tell=tell)
+        sys.stdout.buffer.flush()
+    with suppress(DatabaseError):  # an older database has no tallies, and a full disk takes none
+        tallies.add(tallies.BACKUPS)
+    return manifest
+
+
+def _save_to(path: Path, *, with_bucket: bool, tell: Tell) -> BackupManifest:
     """Write the whole backup or none: FILE appears once everything is on the disk."""
     part = path.with_name(f"{path.name}.part")
     with _part(part) as out:
-        manifest = save(out, with_bucket=with_bucket, tell=tell)
+        manifest = write(out, with_bucket=with_bucket, tell=tell)
         out.flush()
         os.fsync(out.fileno())
         part.replace(path)
@@ -49,7 +65,7 @@ def save_to(path: Path, *, with_bucket: bool, tell: Tell) -> BackupManifest:
     return manifest
 
 
-def save(out: IO[bytes], *, with_bucket: bool, tell: Tell) -> BackupManifest:
+def write(out: IO[bytes], *, with_bucket: bool, tell: Tell) -> BackupManifest:
     if (Path(settings.DATA_DIR) / JOURNAL).exists():
         raise BackupProblem("A restore was interrupted here. Start `./drafthouse up`, which finishes it, then back up.")
     writer = Writer(out, version=version(), made=timezone.now())

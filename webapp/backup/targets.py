@@ -14,8 +14,8 @@ from django.db.backends.utils import CursorWrapper
 from django.db.transaction import atomic
 
 from webapp.backup.archive import BackupProblem
-from webapp.backup.databases import instead
 from webapp.backup.switching import staged
+from webapp.core.databases import instead
 from webapp.jobs.models import Worker
 
 PATIENCE = "30s"  # to wait for locks that requests of a running web process hold

@@ -16,7 +16,7 @@ from decoding.public import Objective
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons.across.columns import COLUMNS, RunColumn
-from webapp.comparisons.across.naming import classifiers_of, names_of
+from webapp.comparisons.across.rows import RunRow, classifiers_of, names_of, read
 from webapp.comparisons.models import SERVERS_ALONE, Comparison, Run
 from webapp.comparisons.report import so_far
 from webapp.core.naming import apart
@@ -75,17 +75,17 @@ def _of_comparisons(request: ActorRequest) -> HttpResponse:
 def _of_runs(request: ActorRequest) -> HttpResponse:
     """Show runs side by side, of one comparison or of several: their figures, and what was asked."""
     rows = Run.objects.visible_to(request.actor).kept()
-    rows = rows.select_related(*(f"comparison__{part}" for part in MADE_OF), "figures__conditions")
+    rows = rows.select_related(*(f"comparison__{part}" for part in MADE_OF))
     found = _asked(request, "run", "runs", rows)
-    names = names_of(found)
-    heads = [names[run.pk] for run in found]
-    machines = [str(COLUMNS["device"].of(run) or "") for run in found]
+    figures = read([run.pk for run in found])
+    heads = list(names_of(figures).values())
+    machines = [str(COLUMNS["device"].of(row) or "") for row in figures]
     facts = {
         "comparison": [run.comparison.name for run in found],
         **_facts([run.comparison for run in found], machines, [[run] for run in found]),
     }
     sides = list(zip(found, heads, strict=True))
-    context = {"sides": sides, "rows": _figures(found), "heads": heads, **_settings(facts)}
+    context = {"sides": sides, "rows": _figures(figures), "heads": heads, **_settings(facts)}
     return render(request, "comparisons/run_difference.html", context)
 
 
@@ -112,7 +112,7 @@ def _settings(facts: Mapping[str, list[str]]) -> dict[str, Any]:
     return {"facts": found, "differing": differing}
 
 
-def _figures(runs: Sequence[Run]) -> list[tuple[RunColumn, list[tuple[str, bool]]]]:
+def _figures(runs: Sequence[RunRow]) -> list[tuple[RunColumn, list[tuple[str, bool]]]]:
     """Return each figure that some of the runs have: how it is written for each, and whether its interval lies apart
     from that of the first."""
     ends = {"ratio": "speedup", "low": "speedup_low", "high": "speedup_high"}

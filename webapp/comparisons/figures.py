@@ -114,17 +114,16 @@ def _conditions(comparison: Comparison, device: str, load: Load) -> Conditions:
     if not sampling["temperature"]:  # greedy draws nothing
         for unused in ("seed", "dice", "top_k", "top_p"):
             sampling.pop(unused, None)
-    question: list[Any] = [
+    parts: list[Any] = [
         DEFINITIONS_VERSION, comparison.pair_id, comparison.dataset_id, comparison.split, comparison.limit,
         sampling,
     ]  # fmt: skip
     if load != ONE:
-        question.append([load.concurrency, load.rate, *(["recorded"] if load.recorded else [])])
+        parts.append([load.concurrency, load.rate, *(["recorded"] if load.recorded else [])])
     found, _ = Conditions.objects.get_or_create(
         team_id=comparison.team_id,
-        digest=_digest([*question, device]),
+        digest=hashlib.sha256(json.dumps([*parts, device], sort_keys=True, default=str).encode()).hexdigest(),
         defaults={
-            "question": _digest(question),
             "pair_id": comparison.pair_id,
             "dataset_id": comparison.dataset_id,
             "split": comparison.split,
@@ -135,7 +134,3 @@ def _conditions(comparison: Comparison, device: str, load: Load) -> Conditions:
         },
     )
     return found
-
-
-def _digest(parts: list[Any]) -> str:
-    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()

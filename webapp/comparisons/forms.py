@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, dialects, without_draft
+from decoding.public import CLASSIFIER, DIALECTS, STRATEGIES, Param, Strategy, without_draft
 from webapp.accounts.asked import ActorRequest
 from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import ComparisonPlan
@@ -87,7 +87,7 @@ class ServerBox:
 
 
 def _ways(endpoint: Endpoint) -> tuple[str, ...]:
-    return WAYS if dialects()[endpoint.dialect].switches else WAYS[:1]
+    return WAYS if DIALECTS[endpoint.dialect].switches else WAYS[:1]
 
 
 class ComparisonForm:

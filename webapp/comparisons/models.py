@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Prefetch, Q
 from django.utils import timezone
 
-from decoding.public import MOST_USERS, RATES, STRATEGIES, Choice, Load
+from decoding.public import MOST_USERS, ONE, RATES, STRATEGIES, Choice, Load
 from webapp.accounts.models import Owned, Team
 from webapp.comparisons.packing import unpack
 from webapp.core.models import Noun
@@ -49,10 +49,22 @@ class Comparison(RecipeColumns, Entry):
             models.CheckConstraint(condition=Q(repeats__range=(1, 100)), name="comparison_repeats_are_bounded"),
         ]
 
+    @property
+    def tag_names(self) -> list[str]:
+        """Names of its tags, which lists have read already (`in_rows`)."""
+        return [tag.name for tag in (self.tagged if hasattr(self, "tagged") else self.tags.all())]
+
     def discard(self) -> None:
         """Delete its traces first: they are most of it, and nothing points at them."""
         TraceChunk.objects.filter(sample__run__comparison=self).delete()
         self.delete()
+
+
+UNLISTED = (
+    "team", "created_by", "frozen", "sampling", "slo", "hardware", "prices", "summed", "notes", "cloned_from",
+    "job__team", "job__created_by", "job__page", "job__arguments", "job__at", "job__setbacks", "job__not_before",
+    "job__lease_until", "job__refusals", "job__version", "job__device_count",
+)  # fmt: skip
 
 
 def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
@@ -60,8 +72,8 @@ def in_rows(rows: models.QuerySet[Comparison]) -> models.QuerySet[Comparison]:
     once."""
     pairs = Pair.objects.select_related("target", "draft").only("name", "created", "target__name", "draft__name")
     shared = (Prefetch("pair", pairs), Prefetch("dataset", Dataset.objects.only("name", "created")))
-    rows = rows.select_related("job").prefetch_related(*shared, "tags")
-    return rows.defer("sampling", "slo", "hardware", "prices", "notes", "job__arguments", "job__refusals")
+    tags = Prefetch("tags", to_attr="tagged")
+    return rows.select_related("job").prefetch_related(*shared, tags).defer(*UNLISTED)
 
 
 class Tag(models.Model):
@@ -149,7 +161,6 @@ class Conditions(LoadColumns, Noun):
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="+")
     digest = models.CharField(max_length=64)
-    question = models.CharField(max_length=64)  # the digest without the device, for the history of a pair
     pair = models.ForeignKey(Pair, null=True, on_delete=models.CASCADE, related_name="+")  # null: servers run alone
     dataset = models.ForeignKey(Dataset, on_delete=models.CASCADE, related_name="+")
     split = models.CharField(max_length=20, blank=True)
@@ -162,6 +173,15 @@ class Conditions(LoadColumns, Noun):
     class Meta:
         verbose_name = verbose_name_plural = "conditions"
         constraints = [models.UniqueConstraint(fields=["team", "digest"], name="conditions_once_per_team")]
+
+    def __str__(self) -> str:
+        drawn = f"temperature {self.sampling['temperature']:g}" if self.sampling["temperature"] else "greedy"
+        split = f" ({self.split})" if self.split else ""
+        load = "" if self.load == ONE else f" · {self.load}"
+        return (
+            f"{self.pair or SERVERS_ALONE} · {self.limit} prompts of {self.dataset.name}{split} · {drawn}, at most "
+            f"{self.sampling['max_new_tokens']} tokens{load} · {self.device}"
+        )
 
 
 class Exactness(models.TextChoices):
@@ -202,18 +222,6 @@ class Figures(models.Model):
     tpot_p95 = models.FloatField(null=True)
     gap_p95 = models.FloatField(null=True)
     e2e_p95 = models.FloatField(null=True)
-
-
-class SavedView(Entry):
-    """A named view of a team's runs: the query of its address."""
-
-    query = models.CharField(max_length=2000, blank=True)
-
-    class Meta:
-        verbose_name = "view"
-        constraints = [
-            models.UniqueConstraint(fields=["team", "name"], condition=Q(binned=None), name="one_view_per_name")
-        ]
 
 
 class SampleQuerySet(Owned):

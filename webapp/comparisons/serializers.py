@@ -160,11 +160,6 @@ class Named(serializers.Serializer[Any]):
     name = serializers.CharField()
 
 
-class Tags(serializers.SlugRelatedField[Any]):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(slug_field="name", read_only=True, **options)
-
-
 SERVERS_ONLY = "null: servers are compared alone"
 FROM_REPORT = "from its report, once it has ended and the report is computed"
 
@@ -173,7 +168,7 @@ class ComparisonRow(Output):
     pair = Named(allow_null=True, help_text=SERVERS_ONLY)
     dataset = Named()
     job = JobRow()
-    tags = Tags(many=True)
+    tags = serializers.ListField(child=serializers.CharField(), source="tag_names")
     verdict = serializers.CharField(help_text=FROM_REPORT)
     doubt = serializers.CharField(help_text=FROM_REPORT)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from decoding.public import STRATEGIES, Choice, Sampling, dialects, meant
+from decoding.public import DIALECTS, STRATEGIES, Choice, Sampling, meant
 from webapp.core.problems import Invalid
 from webapp.registry.models import Dataset, Endpoint, Prompt
 
@@ -61,13 +61,13 @@ def is_server(slug: str) -> bool:
 
 
 def _require_can(endpoint: Endpoint, sampling: Sampling, speculation: str, index: int) -> None:
-    if sampling.ignore_eos and not dialects()[endpoint.dialect].goes_past_end:
+    if sampling.ignore_eos and not DIALECTS[endpoint.dialect].goes_past_end:
         raise Invalid(
             f"{endpoint.dialect_title} cannot ignore the end token.",
             field="sampling.ignore_eos",
             hint=f"Switch that off, or leave {endpoint.name} out.",
         )
-    if speculation == "off" and not dialects()[endpoint.dialect].switches:
+    if speculation == "off" and not DIALECTS[endpoint.dialect].switches:
         raise Invalid(
             f"{endpoint.dialect_title} cannot switch speculation for one request.",
             field=f"strategies.{index}.params.speculation",

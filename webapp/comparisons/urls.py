@@ -14,8 +14,4 @@ urlpatterns = [
     path("comparisons/<uuid:id>/bin/", views.bin_comparison, name="bin-comparison"),
     path("comparisons/<uuid:id>/restore/", views.restore_comparison, name="restore-comparison"),
     path("runs/", across.runs, name="runs"),
-    path("runs/views/", across.save_view, name="save-view"),
-    path("runs/views/<uuid:id>/bin/", across.bin_view, name="bin-view"),
-    path("runs/views/<uuid:id>/restore/", across.restore_view, name="restore-view"),
-    path("pairs/<uuid:id>/history/", across.pair_history, name="pair-history"),
 ]

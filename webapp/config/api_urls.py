@@ -35,13 +35,15 @@ def noun(
 ) -> list[URLPattern]:
     """Return the routes of a collection, of one thing in it, and of the verbs that are POSTed to one thing."""
     return [
-        path(f"{name}/", view.as_view(many, basename=name), name=f"{name}-list"),
-        path(f"{name}/<uuid:pk>/", view.as_view(one, basename=name), name=f"{name}-detail"),
-        *(
-            path(f"{name}/<uuid:pk>/{verb}/", view.as_view({"post": verb}, basename=name), name=f"{name}-{verb}")
-            for verb in verbs
-        ),
+        at(f"{name}/", f"{name}-list", view, **many),
+        at(f"{name}/<uuid:pk>/", f"{name}-detail", view, **one),
+        *(at(f"{name}/<uuid:pk>/{verb}/", f"{name}-{verb}", view, post=verb) for verb in verbs),
     ]
+
+
+def at(address: str, name: str, view: type[ViewSetMixin], **actions: Any) -> URLPattern:
+    """Return the route of a part or a further verb of a kind, which the name begins with."""
+    return path(address, view.as_view({**actions}, basename=name.partition("-")[0]), name=name)
 
 
 urlpatterns = [
@@ -55,62 +57,30 @@ urlpatterns = [
     *noun("tokens", accounts.Tokens, many=LIST | CREATE, one=READ | DELETE),
     *noun("audit", accounts.AuditTrail, many=LIST, one=READ),
     *noun("jobs", jobs.JobsApi, many=LIST, one=READ | CHANGE, verbs=("retry",)),
-    path(
-        "jobs/<uuid:pk>/cancel/",
-        jobs.JobsApi.as_view({"post": "cancel", "get": "may_cancel"}, basename="jobs"),
-        name="jobs-cancel",
-    ),
-    path("jobs/<uuid:pk>/events/", jobs.JobsApi.as_view({"get": "events"}, basename="jobs"), name="jobs-events"),
-    path(
-        "jobs/<uuid:pk>/telemetry/", jobs.JobsApi.as_view({"get": "telemetry"}, basename="jobs"), name="jobs-telemetry"
-    ),
-    path("jobs/<uuid:pk>/news/", live.JobNews.as_view({"get": "news"}), name="jobs-news"),
+    at("jobs/<uuid:pk>/cancel/", "jobs-cancel", jobs.JobsApi, post="cancel", get="may_cancel"),
+    at("jobs/<uuid:pk>/events/", "jobs-events", jobs.JobsApi, get="events"),
+    at("jobs/<uuid:pk>/telemetry/", "jobs-telemetry", jobs.JobsApi, get="telemetry"),
+    at("jobs/<uuid:pk>/news/", "jobs-news", live.JobNews, get="news"),
     *noun("uploads", uploads.Uploads, many=LIST | CREATE, one=READ | DELETE, verbs=("complete",)),
-    path(
-        "uploads/<uuid:pk>/chunks/<str:sha256>/",
-        uploads.Chunks.as_view({"post": "offer", "put": "update"}),
-        name="uploads-chunk",
-    ),
+    at("uploads/<uuid:pk>/chunks/<str:sha256>/", "uploads-chunk", uploads.Chunks, post="offer", put="update"),
     *noun("models", registry.Models, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("pairs", registry.Pairs, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
-    path("pairs/check/", registry.Pairs.as_view({"post": "check"}), name="pairs-check"),
+    at("pairs/check/", "pairs-check", registry.Pairs, post="check"),
     *noun("endpoints", endpoints.Endpoints, many=LIST | CREATE, one=READ | DELETE, verbs=("restore", "check")),
-    path(
-        "endpoints/<uuid:pk>/key/",
-        endpoints.Endpoints.as_view({"put": "set_key", "delete": "drop_key"}, basename="endpoints"),
-        name="endpoints-key",
-    ),
+    at("endpoints/<uuid:pk>/key/", "endpoints-key", endpoints.Endpoints, put="set_key", delete="drop_key"),
     *noun("datasets", registry.Datasets, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
-    path("datasets/preview/", registry.Datasets.as_view({"post": "preview"}), name="datasets-preview"),
-    path("datasets/<uuid:pk>/prompts/", registry.Prompts.as_view(LIST), name="datasets-prompts"),
-    path(
-        "datasets/<uuid:pk>/token-lengths/",
-        registry.TokenCounts.as_view(LIST | CREATE),
-        name="datasets-token-lengths",
-    ),
-    path("classifiers/train/", classifiers.Classifiers.as_view({"post": "train"}), name="classifiers-train"),
+    at("datasets/preview/", "datasets-preview", registry.Datasets, post="preview"),
+    at("datasets/<uuid:pk>/prompts/", "datasets-prompts", registry.Prompts, **LIST),
+    at("datasets/<uuid:pk>/token-lengths/", "datasets-token-lengths", registry.TokenCounts, **LIST | CREATE),
+    at("classifiers/train/", "classifiers-train", classifiers.Classifiers, post="train"),
     *noun("classifiers", classifiers.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
-    path("classifiers/<uuid:pk>/page/", classifiers.Classifiers.as_view({"get": "page"}), name="classifiers-page"),
-    path(
-        "classifiers/<uuid:pk>/files/<str:name>/",
-        classifiers.Classifiers.as_view({"get": "file"}, basename="classifiers"),
-        name="classifiers-file",
-    ),
-    *noun(
-        "studies",
-        studies.Studies,
-        many=LIST | CREATE,
-        one=READ | DELETE,
-        verbs=("cancel", "retry", "restore"),
-    ),
-    path("studies/<uuid:pk>/file/", studies.Studies.as_view({"get": "file"}), name="studies-file"),
-    path("studies/<uuid:pk>/document/", studies.Studies.as_view({"get": "document"}), name="studies-document"),
-    path("studies/<uuid:pk>/figures/", studies.Studies.as_view({"get": "figures"}), name="studies-figures"),
-    path(
-        "studies/<uuid:pk>/figures/<str:name>/",
-        studies.Studies.as_view({"get": "figure"}),
-        name="studies-figure",
-    ),
+    at("classifiers/<uuid:pk>/page/", "classifiers-page", classifiers.Classifiers, get="page"),
+    at("classifiers/<uuid:pk>/files/<str:name>/", "classifiers-file", classifiers.Classifiers, get="file"),
+    *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
+    at("studies/<uuid:pk>/file/", "studies-file", studies.Studies, get="file"),
+    at("studies/<uuid:pk>/document/", "studies-document", studies.Studies, get="document"),
+    at("studies/<uuid:pk>/figures/", "studies-figures", studies.Studies, get="figures"),
+    at("studies/<uuid:pk>/figures/<str:name>/", "studies-figure", studies.Studies, get="figure"),
     path("strategies/", comparisons.StrategiesView.as_view(), name="strategies"),
     *noun(
         "comparisons",
@@ -119,41 +89,22 @@ urlpatterns = [
         one=READ | CHANGE | DELETE,
         verbs=("cancel", "retry", "clone", "restore"),
     ),
-    path(
-        "comparisons/<uuid:pk>/report/", comparisons.Comparisons.as_view({"get": "report"}), name="comparisons-report"
-    ),
-    path(
-        "comparisons/<uuid:pk>/rounds.csv",
-        comparisons.Comparisons.as_view({"get": "rounds"}),
-        name="comparisons-rounds",
-    ),
-    path(
-        "comparisons/<uuid:pk>/spec-bench.jsonl",
-        comparisons.Comparisons.as_view({"get": "spec_bench"}),
-        name="comparisons-spec-bench",
-    ),
-    path("comparisons/<uuid:pk>/file/", comparisons.Comparisons.as_view({"get": "file"}), name="comparisons-file"),
-    path("comparisons/<uuid:pk>/what-if/", what_if.WhatIf.as_view({"get": "retrieve"}), name="comparisons-what-if"),
-    path(
-        "comparisons/<uuid:pk>/samples.csv", comparisons.Comparisons.as_view({"get": "table"}), name="comparisons-csv"
-    ),
-    path(
-        "comparisons/<uuid:pk>/worst.jsonl",
-        comparisons.Comparisons.as_view({"get": "worst"}),
-        name="comparisons-worst",
-    ),
-    path("comparisons/<uuid:pk>/events/", live.News.as_view({"get": "events"}), name="comparisons-events"),
+    at("comparisons/<uuid:pk>/report/", "comparisons-report", comparisons.Comparisons, get="report"),
+    at("comparisons/<uuid:pk>/rounds.csv", "comparisons-rounds", comparisons.Comparisons, get="rounds"),
+    at("comparisons/<uuid:pk>/spec-bench.jsonl", "comparisons-spec-bench", comparisons.Comparisons, get="spec_bench"),
+    at("comparisons/<uuid:pk>/file/", "comparisons-file", comparisons.Comparisons, get="file"),
+    at("comparisons/<uuid:pk>/what-if/", "comparisons-what-if", what_if.WhatIf, get="retrieve"),
+    at("comparisons/<uuid:pk>/samples.csv", "comparisons-csv", comparisons.Comparisons, get="table"),
+    at("comparisons/<uuid:pk>/worst.jsonl", "comparisons-worst", comparisons.Comparisons, get="worst"),
+    at("comparisons/<uuid:pk>/events/", "comparisons-events", live.News, get="events"),
     path("comparisons/<uuid:pk>/shares/", sharing.Shares.as_view(CREATE, basename="shares"), name="comparisons-shares"),
     *noun("shares", sharing.Shares, many=LIST, one=READ | DELETE),
     path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
     *noun("runs", across.Runs, many=LIST, one=READ),
-    path("runs/line/", across.Runs.as_view({"get": "line"}, basename="runs"), name="runs-line"),
-    path("runs.csv", across.Runs.as_view({"get": "table"}, basename="runs"), name="runs-csv"),
-    path("pairs/<uuid:pk>/history/", across.Histories.as_view({"get": "history"}), name="pairs-history"),
+    at("runs.csv", "runs-csv", across.Runs, get="table"),
     *noun("conditions", across.ConditionsApi, many=LIST, one=READ),
-    *noun("views", across.SavedViews, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
-    path("samples/<uuid:pk>/trace/", comparisons.Samples.as_view({"get": "trace"}), name="samples-trace"),
+    at("samples/<uuid:pk>/trace/", "samples-trace", comparisons.Samples, get="trace"),
     path("queues/", jobs.Queues.as_view(), name="queues-list"),
     path("queues/<str:queue>/pause/", jobs.Pauses.as_view(), name="queues-pause"),
     path("workers/", jobs.Workers.as_view(LIST), name="workers-list"),

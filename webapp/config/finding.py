@@ -14,11 +14,10 @@ from decoding.public import STRATEGIES
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
-from webapp.comparisons.models import Comparison, Run, SavedView
+from webapp.comparisons.models import Comparison, Run
 from webapp.core.naming import moment
 from webapp.core.pages import page
 from webapp.docs import library
-from webapp.docs.views import address
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.studies.models import Classifier, Study, Training
@@ -57,10 +56,6 @@ def _trainings(actor: Actor) -> QuerySet[Any]:
     return Training.objects.filter(job__in=Job.objects.visible_to(actor), classifier=None)
 
 
-def _view_url(row: Row) -> str:
-    return f"{reverse('runs')}?{row['query']}"
-
-
 def _upload_url(row: Row) -> str:
     """Return the list of uploads, searched for this one: an upload has no page of its own."""
     query = QueryDict(mutable=True)
@@ -91,7 +86,6 @@ KINDS = (
         also=("comparison_id", "comparison__name"),
         about=lambda row: f"{row['comparison__name']}, {moment(row['created'])}",
     ),
-    Findable("View of runs", lambda actor: SavedView.objects.visible_to(actor).kept(), _view_url, also=("query",)),
     Findable(
         "Job", lambda actor: Job.objects.visible_to(actor), lambda row: reverse("job", args=[row["pk"]]), name="title"
     ),
@@ -111,7 +105,7 @@ PAGES = {
     "comparisons": "Comparisons", "runs": "Runs", "pairs": "Pairs", "models": "Models", "datasets": "Prompts",
     "endpoints": "Servers",
     "classifiers": "Classifiers", "studies": "Studies", "jobs": "Jobs, queues and workers", "uploads": "Uploads",
-    "team": "Team and invitations", "tokens": "API tokens", "account": "Account and password", "api-docs": "REST API",
+    "team": "Team and invitations", "tokens": "API tokens", "account": "Account and password",
     "docs": "Documentation: help",
 }  # fmt: skip
 FOR_OWNERS = {"audit": "Who did what: audit"}
@@ -153,11 +147,12 @@ def _listed(kind: str, titles: dict[str, str], words: list[str]) -> list[dict[st
 
 def _strategies(words: list[str]) -> list[dict[str, str]]:
     """Strategies, each with the part of the documentation that describes it."""
-    about = [section for section in library.index(address) if section["at"].startswith(address("strategies"))]
+    page = library.address("strategies")
+    about = [section for section in library.index() if section["at"].startswith(page)]
     found = []
     for spec in STRATEGIES.values() if words else ():
         if all(word in f"{spec.slug} {spec.title}".lower() for word in words):
-            at = next((part["at"] for part in about if spec.slug in part["words"]), address("strategies"))
+            at = next((part["at"] for part in about if spec.slug in part["words"]), page)
             found.append({"kind": "Strategy", "name": f"{spec.title}: {spec.slug}", "url": at})
     return found[:MOST]
 
@@ -165,14 +160,16 @@ def _strategies(words: list[str]) -> list[dict[str, str]]:
 def _documentation(words: list[str]) -> list[dict[str, str]]:
     """Parts of the documentation: first pages with these words in their titles, then parts with them in their text.
     Without a word all of them would hide everything else."""
-    pages = [one for section in library.contents() for one in section.entries] if words else []
-    titled = [(one.title, "", address(one.name)) for one in pages if _has(one.title, words)]
-    parts = [one for one in library.index(address) if _has(f"{one['page']} {one['heading']} {one['words']}", words)]
-    texts = [(one["page"], one["heading"] * (one["heading"] != one["page"]), one["at"]) for one in parts if words]
-    found = {at: (title, about) for title, about, at in [*texts, *titled]}
+    if not words:
+        return []
+    titles = {library.address(name): title for pages in library.contents().values() for name, title in pages.items()}
+    found = {at: (title, "") for at, title in titles.items() if _has(title, words)}
+    for one in library.index():
+        if _has(f"{one['page']} {one['heading']} {one['words']}", words):
+            found.setdefault(one["at"], (one["page"], one["heading"] * (one["heading"] != one["page"])))
     return [
-        {"kind": "Documentation", "name": found[at][0], "about": found[at][1], "url": at}
-        for at in [*dict.fromkeys(at for *_, at in [*titled, *texts])][:MOST]
+        {"kind": "Documentation", "name": title, "about": about, "url": at}
+        for at, (title, about) in [*found.items()][:MOST]
     ]
 
 

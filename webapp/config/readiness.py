@@ -8,59 +8,58 @@ pages, and there is at most one such thread for each part however often `/readyz
 from __future__ import annotations
 
 import asyncio
-import json
 import shutil
 import threading
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, wait
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from django.conf import settings
 from django.contrib.staticfiles.storage import staticfiles_storage
 from django.db import DatabaseError, connections
 from django.db.backends.base.base import BaseDatabaseWrapper
-from django.db.utils import load_backend
 
-from webapp.core import broker, edition, start
+from webapp.core import broker, databases, edition, start
 from webapp.uploads import store
 from webapp.uploads.storing import StoreTrouble
 
 LIMIT = 1.0  # s, for each part, all at the same time
-BRIEFLY = {  # how a connection to PostgreSQL gives up by itself; 2 s is the shortest that libpq takes
-    "connect_timeout": 2,
-    "keepalives_idle": 1,
-    "keepalives_interval": 1,
-    "keepalives_count": 2,
-    "tcp_user_timeout": 2000,
-}
+T = TypeVar("T")
 
 
-class NeededPart:
-    """One thing that requests need; one that only some need is not vital. `look` returns why it is missing; it raises
-    only what nobody foresaw."""
+class Question(Generic[T]):
+    """A question that may get no answer, asked by one thread at a time."""
 
-    def __init__(self, name: str, look: Callable[[], str], *, is_vital: bool = True) -> None:
-        self.name = name
-        self.is_vital = is_vital
+    def __init__(self, look: Callable[[], T]) -> None:
         self._look = look
         self._lock = threading.Lock()
-        self._asked: Future[str] | None = None
+        self._asked: Future[T] | None = None
 
-    def ask(self) -> Future[str]:
-        """Start the check, unless one is running already."""
+    def ask(self) -> Future[T]:
+        """Start to look, unless somebody looks already."""
         with self._lock:
             if self._asked is None or self._asked.done():
                 self._asked = Future()
                 threading.Thread(target=self._answer, args=(self._asked,), daemon=True).start()
             return self._asked
 
-    def _answer(self, asked: Future[str]) -> None:
+    def _answer(self, asked: Future[T]) -> None:
         try:
             asked.set_result(self._look())
-        except Exception as error:  # nobody foresaw it, so its type is named
-            asked.set_result(f"The {self.name} cannot be asked ({type(error).__name__}).")
+        except Exception as error:
+            asked.set_exception(error)
+
+
+class NeededPart(Question[str]):
+    """One thing that requests need; one that only some need is not vital. `look` returns why it is missing; it raises
+    only what nobody foresaw."""
+
+    def __init__(self, name: str, look: Callable[[], str], *, is_vital: bool = True) -> None:
+        super().__init__(look)
+        self.name = name
+        self.is_vital = is_vital
 
 
 # The parts -----------------------------------------------------------------------------------------------------------
@@ -73,8 +72,8 @@ def _database() -> str:
 def asked_apart(ask: Callable[[BaseDatabaseWrapper], str]) -> str:
     """Ask over a connection of its own."""
     try:
-        with closing(_own_connection()) as own:
-            return ask(own)
+        with databases.apart():
+            return ask(connections["default"])
     except DatabaseError as error:
         return f"The database does not answer ({type(error).__name__})."
 
@@ -87,20 +86,9 @@ def not_migrated(connection: BaseDatabaseWrapper) -> str:
 def refusal() -> str:
     """Say why this program must not serve this database at all. Empty also if the database does not answer: it may
     come back."""
-    with suppress(DatabaseError), closing(_own_connection()) as own:
-        return start.trouble(own)
+    with suppress(DatabaseError), databases.apart():
+        return start.trouble(connections["default"])
     return ""
-
-
-def _own_connection() -> BaseDatabaseWrapper:
-    about = dict(connections["default"].settings_dict)
-    options = {name: value for name, value in about["OPTIONS"].items() if name != "pool"}
-    if about["ENGINE"].endswith("sqlite3"):
-        about["OPTIONS"] = options | {"timeout": 1}
-    else:
-        about["OPTIONS"] = options | BRIEFLY | {"options": f"{options.get('options', '')} -c statement_timeout=1000"}
-    wrapper: BaseDatabaseWrapper = load_backend(about["ENGINE"]).DatabaseWrapper(about, "default")
-    return wrapper
 
 
 def disk() -> str:
@@ -149,71 +137,37 @@ PARTS = (
     NeededPart("store", _store, is_vital=False),  # without it only uploads and the first use of a model fail
 )
 
-
-SPARED = {part.name for part in PARTS if not part.is_vital}
-
 # The answer ----------------------------------------------------------------------------------------------------------
 
 
 def look() -> dict[str, Any]:
-    asked = _ask()
+    asked = ask()
     wait(asked.values(), timeout=LIMIT)
-    return _told(asked)
+    return told(asked)
 
 
-def reason(name: str) -> str:
-    """Ask one part; return why it is missing."""
-    asked = {part.name: part.ask() for part in PARTS if part.name == name}
-    wait(asked.values(), timeout=LIMIT)
-    return str(_told(asked)["reason"])
-
-
-async def look_without_waiting() -> dict[str, Any]:
-    asked = _ask()
-    await asyncio.wait([asyncio.wrap_future(part) for part in asked.values()], timeout=LIMIT)
-    return _told(asked)
-
-
-def _ask() -> dict[str, Future[str]]:
+def ask() -> dict[str, Future[str]]:
     return {part.name: part.ask() for part in PARTS if part.name != "broker" or settings.REDIS_URL}
 
 
-def _told(asked: dict[str, Future[str]]) -> dict[str, Any]:
-    late = f"does not answer within {LIMIT:g} s."
-    reasons = {name: answer.result() if answer.done() else f"The {name} {late}" for name, answer in asked.items()}
-    amiss = {name for name, reason in reasons.items() if reason}
+async def answered(asked: Iterable[Future[Any]]) -> None:
+    """Wait for answers without a thread, for as long as is waited for."""
+    await asyncio.wait([asyncio.wrap_future(one) for one in asked], timeout=LIMIT)
+
+
+def told(asked: dict[str, Future[str]]) -> dict[str, Any]:
+    reasons = {name: _reason(name, answer) for name, answer in asked.items()}
+    amiss = {part for part in PARTS if reasons.get(part.name)}
     return {
-        "ready": amiss <= SPARED,
-        "degraded": bool(amiss & SPARED),
+        "ready": not any(part.is_vital for part in amiss),
+        "degraded": not all(part.is_vital for part in amiss),
         "reason": " ".join(filter(None, reasons.values())),
         "parts": {name: {"ok": not reason, "reason": reason} for name, reason in reasons.items()},
     }
 
 
-class Health:
-    """Answer `/healthz` and `/readyz` before requests take turns and before their host is checked: probes ask when
-    nothing else gets through, and know only the machine's address. They leave no line in the log."""
-
-    def __init__(self, app: Callable[..., Awaitable[None]]) -> None:
-        self.app = app
-
-    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
-        is_asked = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")
-        match scope["path"] if is_asked else "":
-            case "/healthz":
-                await _send(send, 200, b"text/plain", b"ok\n")
-            case "/readyz":
-                told = await look_without_waiting()
-                await _send(send, 200 if told["ready"] else 503, b"application/json", json.dumps(told).encode())
-            case _:
-                await self.app(scope, receive, send)
-
-
-async def _send(send: Any, status: int, kind: bytes, body: bytes) -> None:
-    headers = [
-        (b"content-type", kind),
-        (b"content-length", str(len(body)).encode()),
-        (b"cache-control", b"private, no-store"),
-    ]
-    await send({"type": "http.response.start", "status": status, "headers": headers})
-    await send({"type": "http.response.body", "body": body})
+def _reason(name: str, answer: Future[str]) -> str:
+    if not answer.done():
+        return f"The {name} does not answer within {LIMIT:g} s."
+    error = answer.exception()  # nobody foresaw it, so its type is named
+    return f"The {name} cannot be asked ({type(error).__name__})." if error else answer.result()

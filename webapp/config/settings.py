@@ -89,7 +89,7 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "csp.middleware.CSPMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "webapp.core.privacy.keep_private",
+    "webapp.core.middleware.keep_private",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "webapp.core.middleware.Slashes",
     "django.middleware.csrf.CsrfViewMiddleware",
@@ -303,7 +303,6 @@ SPECTACULAR_SETTINGS = {
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
         "webapp.core.schema.add_problem",
-        "webapp.config.api_links.add_links",
     ],
 }
 

@@ -7,7 +7,6 @@ import shutil
 from importlib import metadata
 from typing import Any
 
-import redis
 from django.conf import settings
 from django.db import connection
 from django.db.models import Count
@@ -23,7 +22,6 @@ from webapp.uploads import store
 
 PACKAGES = ("Django", "djangorestframework", "channels", "celery", "redis", "uvicorn")
 MOST_RUNNING = 200  # shown
-LITTLE_SPACE = 5 * 1024**3
 
 
 class RunningOut(serializers.Serializer[Any]):
@@ -51,14 +49,15 @@ class SystemOut(serializers.Serializer[Any]):
 
 
 def system() -> dict[str, Any]:
-    database, queue, disk, uploads = _database(), _broker(), _disk(), _uploads()
+    parts, disk = readiness.look()["parts"], shutil.disk_usage(settings.DATA_DIR)
+    parts.setdefault("broker", {"ok": False, "reason": broker.trouble()})  # where none is set, none is needed
     workers = list(Worker.objects.alive())
     return {
         "versions": _versions(),
-        "database": database,
-        "broker": queue,
-        "store": uploads,
-        "disk": disk,
+        "database": _database(),
+        "broker": parts["broker"],
+        "store": {**store.current().told(), **parts["store"]},
+        "disk": {"free_bytes": disk.free, "total_bytes": disk.total},
         "queue": _queue(),
         "workers": workers,
         "running": list(
@@ -66,7 +65,7 @@ def system() -> dict[str, Any]:
         ),
         "counts": {"comparisons": Comparison.objects.count(), "samples": Sample.objects.count()},
         "configuration": _configuration(),
-        "warnings": _warnings(database, queue, disk, uploads, workers),
+        "warnings": _warnings(parts, workers),
     }
 
 
@@ -79,32 +78,7 @@ def _database() -> dict[str, Any]:
     with connection.cursor() as cursor:
         cursor.execute("SELECT sqlite_version()" if connection.vendor == "sqlite" else "SHOW server_version")
         number = cursor.fetchone()[0]
-    return {"kind": connection.vendor, "version": number, "missing_migrations": edition.missing(connection)}
-
-
-def _broker() -> dict[str, Any]:
-    if not settings.REDIS_URL:
-        return {"kind": "none", "answers": False}
-    client = broker.client()
-    try:
-        told: Any = client.info("server")
-    except redis.RedisError as error:
-        return {"kind": "unknown", "answers": False, "reason": type(error).__name__}
-    finally:
-        client.close()
-    if "valkey_version" in told:
-        return {"kind": "Valkey", "answers": True, "version": told["valkey_version"]}
-    return {"kind": "Redis", "answers": True, "version": told["redis_version"]}
-
-
-def _uploads() -> dict[str, Any]:
-    reason = readiness.reason("store")
-    return {**store.current().told(), "answers": not reason, "reason": reason}
-
-
-def _disk() -> dict[str, Any]:
-    usage = shutil.disk_usage(settings.DATA_DIR)
-    return {"free_bytes": usage.free, "total_bytes": usage.total}
+    return {"kind": connection.vendor, "version": number}
 
 
 def _queue() -> dict[str, dict[str, int]]:
@@ -126,24 +100,12 @@ def _configuration() -> dict[str, Any]:
     }
 
 
-def _warnings(
-    database: dict[str, Any],
-    queue: dict[str, Any],
-    disk: dict[str, Any],
-    uploads: dict[str, Any],
-    workers: list[Worker],
-) -> list[str]:
-    found = []
+def _warnings(parts: dict[str, Any], workers: list[Worker]) -> list[str]:
+    found = [part["reason"] for part in parts.values() if part["reason"]]
     if not workers:
         found.append("No worker is alive; jobs wait. Start one with `./drafthouse up`.")
-    if not queue["answers"]:
-        found.append("The broker does not answer; idle workers look for jobs on their own, every 10 s.")
-    if not uploads["answers"]:
-        found.append(f"{uploads['reason']} Until then uploads fail, and workers cannot fetch models.")
-    if database["missing_migrations"]:
-        found.append(f"{database['missing_migrations']} migrations are not applied; run `manage.py migrate`.")
-    if disk["free_bytes"] < LITTLE_SPACE:
-        found.append(f"Only {disk['free_bytes'] // 1024**2} MiB of disk are left.")
+    if not parts["broker"]["ok"]:
+        found.append("Without a broker idle workers look for jobs on their own, every 10 s.")
     found += [sentence for worker in workers for sentence in (worker.crowd, worker.clock_trouble) if sentence]
     if settings.DEBUG:
         found.append("Debugging is on; errors show their insides. Unset DRAFTHOUSE_DEBUG.")

@@ -6,11 +6,8 @@ from webapp.config import finding, views
 
 urlpatterns = [
     path("", views.home, name="home"),
-    path("healthz", views.healthz, name="healthz"),
     path("find/", finding.find, name="find"),
     path("system/", views.system, name="system"),
-    path("api/", views.api_docs, name="api-docs"),
-    path("readyz", views.readyz, name="readyz"),
     path("", include("webapp.docs.urls")),
     path("", include("webapp.accounts.urls")),
     path("", include("webapp.entries.urls")),

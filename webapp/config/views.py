@@ -1,11 +1,11 @@
-"""The start page, the API's documentation, and pages that tell an operator whether all is well."""
+"""The start page, the API's schema, and the page that tells an operator whether all is well."""
 
 from __future__ import annotations
 
 import functools
 from typing import Any
 
-from django.http import HttpResponse, JsonResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from drf_spectacular.utils import extend_schema
 from drf_spectacular.views import SpectacularAPIView
@@ -15,7 +15,7 @@ from rest_framework.views import APIView
 
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
-from webapp.config import api_page, readiness, status
+from webapp.config import status
 from webapp.core.pages import page
 
 
@@ -25,27 +25,10 @@ def home(request: ActorRequest) -> HttpResponse:
 
 
 @page(Right.NONE)
-def api_docs(request: ActorRequest) -> HttpResponse:
-    """Show every operation of the API, from its schema."""
-    return render(request, "config/api_docs.html", {"groups": api_page.groups()})
-
-
-@page(Right.NONE)
 def system(request: ActorRequest) -> HttpResponse:
     """Show the installation's state. Only its operator may see it, no team's owner: it covers all teams."""
     request.actor.require_operator()
     return render(request, "config/system.html", {"system": status.system()})
-
-
-def healthz(request: ActorRequest) -> HttpResponse:
-    """Answer that the process runs. Nothing else is asked, so that a slow database does not get the process killed."""
-    return HttpResponse("ok\n", content_type="text/plain")
-
-
-def readyz(request: ActorRequest) -> HttpResponse:
-    """Answer whether requests can be served. The server asks `readiness.Health` instead, which waits for no turn."""
-    told = readiness.look()
-    return JsonResponse(told, status=200 if told["ready"] else 503)
 
 
 class SystemView(APIView):

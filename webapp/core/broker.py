@@ -18,23 +18,16 @@ app.conf.update(
 )
 
 
-def client() -> redis.Redis:
-    """Return a client that tries once and gives up after 1 s."""
-    never = Retry(NoBackoff(), 0)
-    return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1, retry=never)
-
-
 def trouble() -> str:
-    """Say why the broker does not answer; empty if it does."""
+    """Try once, for 1 s, and say why the broker does not answer; empty if it does."""
     if not settings.REDIS_URL:
         return "There is no broker: REDIS_URL is not set."
-    asked = client()
+    never = Retry(NoBackoff(), 0)
     try:
-        asked.ping()
+        with redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=1, socket_timeout=1, retry=never) as asked:
+            asked.ping()
     except redis.RedisError as error:
         return f"The broker does not answer ({type(error).__name__})."
-    finally:
-        asked.close()
     return ""
 
 

@@ -51,7 +51,7 @@ class FormField:
     @property
     def needs_blank(self) -> bool:
         """Whether a select shows an empty choice besides its own."""
-        is_open = self.can_be_empty or not self.value or self.value in self.blocked
+        is_open = self.can_be_empty or not self.value or self.value in self.blocked or bool(self.typed and self.text)
         return is_open and all(key for key, _ in self.choices)
 
     @property

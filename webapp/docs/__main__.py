@@ -1,32 +1,41 @@
-"""`./drafthouse docs [FOLDER]`: write the documentation as a site."""
+"""`./drafthouse docs`: read the documentation in a terminal. Standard library only."""
 
 from __future__ import annotations
 
 import argparse
-import os
+import difflib
+import pydoc
+import re
 import sys
-import tempfile
 from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parents[2] / "docs"
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="./drafthouse docs", description="Write the documentation as HTML files that open from a disk."
-    )
-    parser.add_argument("folder", nargs="?", type=Path, default=Path("site"), help="where to write (default: site)")
-    folder = parser.parse_args().folder
-    if folder.exists() and (not folder.is_dir() or (any(folder.iterdir()) and not (folder / "index.js").exists())):
-        parser.error(f"{folder} holds other files. Name an empty folder, or one that this command wrote.")
-    with tempfile.TemporaryDirectory() as data:
-        os.environ["DRAFTHOUSE_DATA"] = data  # the settings want a data folder; the documentation needs none of it
-        os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-        import django
+    parser = argparse.ArgumentParser(prog="./drafthouse docs", description="Show the documentation, or list its pages.")
+    parser.add_argument("page", nargs="?", help="a page of the list, such as disco or decisions/README")
+    page = parser.parse_args().page
+    if page is None:
+        sys.stdout.write(f"{listed()}\n")
+        return
+    names = sorted(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.md"))
+    if page not in names:
+        near = difflib.get_close_matches(page, names, n=1)
+        meant = f" Did you mean {near[0]}?" if near else ""
+        parser.error(f"There is no page {page!r}.{meant} Without a page, the command lists all.")
+    pydoc.pager((FOLDER / f"{page}.md").read_text())
 
-        django.setup()
-        from webapp.docs import site
 
-        count = site.write(folder)
-    sys.stdout.write(f"{count} pages are in {folder}. Open {folder / 'index.html'} in a browser.\n")
+def listed() -> str:
+    """The pages that docs/README.md lists, by section."""
+    lines = []
+    for line in (FOLDER / "README.md").read_text().splitlines():
+        if line.startswith("## "):
+            lines += ["", line[3:]]
+        elif link := re.match(r"- \[([^]]+)]\(([^):]+)\.md\)", line):
+            lines.append(f"  {link[2]:20} {link[1]}")
+    return "\n".join(lines).strip()
 
 
 if __name__ == "__main__":

@@ -6,12 +6,13 @@ be read too.
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
+from django.urls import reverse
 from django.utils.text import slugify
 
 from webapp.docs.markdown import Rendered, render
@@ -21,29 +22,16 @@ FIRST = "README"
 GLOSSARY = "glossary"
 SHOWN = frozenset({".md", ".json", ".yaml"})
 
-Address = Callable[[str], str]  # a page's name, such as `decisions/README` → its address
-
-
-@dataclass(frozen=True)
-class Page:
-    name: str
-    title: str
-
-
-@dataclass(frozen=True)
-class Section:
-    title: str
-    entries: list[Page]
-
 
 @cache
-def contents() -> list[Section]:
-    sections: list[Section] = []
+def contents() -> dict[str, dict[str, str]]:
+    """Sections, each with the titles of its pages by their names, such as `decisions/README`."""
+    sections: dict[str, dict[str, str]] = {}
     for line in (FOLDER / f"{FIRST}.md").read_text().splitlines():
         if line.startswith("## "):
-            sections.append(Section(line[3:].strip(), []))
+            pages = sections.setdefault(line[3:].strip(), {})
         elif sections and (link := re.match(r"- \[([^]]+)]\(([^):]+)\.md\)", line)):
-            sections[-1].entries.append(Page(link[2], link[1]))
+            pages[link[2]] = link[1]
     return sections
 
 
@@ -53,11 +41,14 @@ def names() -> frozenset[str]:
     return frozenset(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.md"))
 
 
+def address(name: str) -> str:
+    return reverse("docs") if name == FIRST else reverse("docs-page", args=[name])
+
+
 @cache
-def read(name: str, address: Address) -> Rendered:
+def read(name: str) -> Rendered:
     """Render a page that is there, once: everybody may ask for it."""
-    source = (FOLDER / f"{name}.md").read_text()
-    return render(source, lambda link: _resolved(name, link, address))
+    return render((FOLDER / f"{name}.md").read_text(), lambda link: _resolved(name, link))
 
 
 def file(name: str) -> Path | None:
@@ -66,47 +57,29 @@ def file(name: str) -> Path | None:
     return path if path.is_relative_to(FOLDER) and path.suffix in SHOWN and path.is_file() else None
 
 
-def _resolved(page: str, link: str, address: Address) -> str | None:
+def _resolved(page: str, link: str) -> str | None:
     """Return the address of a link that a page writes relative to its own file; None if it leads out of `docs/`."""
     if re.match(r"[a-z]+:|#", link):
         return link
     target, mark, anchor = link.partition("#")
-    path = _normal(PurePosixPath(page).parent / target)
-    if path is None:
-        return None
-    name = path.removesuffix(".md")
+    name = posixpath.normpath(posixpath.join(posixpath.dirname(page), target)).removesuffix(".md")
     if (FOLDER / name).is_dir():
         name = f"{name}/{FIRST}"
     return address(name) + mark + anchor if name in names() or file(name) else None
 
 
-def _normal(path: PurePosixPath) -> str | None:
-    parts: list[str] = []
-    for part in path.parts:
-        if part == "..":
-            if not parts:
-                return None
-            parts.pop()
-        else:
-            parts.append(part)
-    return "/".join(parts)
-
-
 @cache
-def index(address: Address) -> list[dict[str, str]]:
+def index() -> list[dict[str, str]]:
     """One entry for each section of each listed page: what a search looks through."""
     found = []
-    for section in contents():
-        for entry in section.entries:
-            page = read(entry.name, address)
-            headings = {heading.anchor: heading.text for heading in page.headings}
-            for anchor, words in page.sections:
-                if anchor or words:
-                    at = f"#{anchor}" if anchor and headings[anchor] != page.title else ""
-                    heading = headings.get(anchor, "")
-                    found.append(
-                        {"page": page.title, "heading": heading, "at": address(entry.name) + at, "words": words}
-                    )
+    for name in (name for pages in contents().values() for name in pages):
+        page = read(name)
+        headings = {heading.anchor: heading.text for heading in page.headings}
+        for anchor, words in page.sections:
+            if anchor or words:
+                at = f"#{anchor}" if anchor and headings[anchor] != page.title else ""
+                heading = headings.get(anchor, "")
+                found.append({"page": page.title, "heading": heading, "at": address(name) + at, "words": words})
     return found
 
 
@@ -117,18 +90,18 @@ class Term:
     sentence: str
 
 
-def anchor_of(word: str) -> str:
-    """Return the address of a word on the glossary's page."""
-    return slugify(word)
+def term(word: str) -> Term | None:
+    """Find a word in the glossary."""
+    return terms().get(slugify(word))
 
 
 @cache
 def terms() -> dict[str, Term]:
-    """The words of the glossary, by their address."""
+    """The words of the glossary, by their address on its page."""
     found = {}
     for line in (FOLDER / f"{GLOSSARY}.md").read_text().splitlines():
         if row := re.match(r"\| (\*\*.+?) \| (.+) \|$", line):
             for name in re.findall(r"\*\*(.+?)\*\*", row[1]):
-                anchor = anchor_of(name)
+                anchor = slugify(name)
                 found[anchor] = Term(name, anchor, re.sub(r"[*`]|\[([^]]*)]\([^)]*\)", r"\1", row[2]))
     return found

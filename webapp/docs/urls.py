@@ -3,7 +3,6 @@ from django.urls import path
 from webapp.docs import views
 
 urlpatterns = [
-    path("docs/", views.first, name="docs"),
-    path("docs/index.json", views.index, name="docs-index"),
-    path("docs/<path:page>/", views.one, name="docs-page"),
+    path("docs/", views.show, name="docs"),
+    path("docs/<path:page>/", views.show, name="docs-page"),
 ]

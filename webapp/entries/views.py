@@ -27,10 +27,10 @@ def listed(request: ActorRequest, rows: Any) -> Any:
     return visible.binned() if in_bin(request) else visible.kept()
 
 
-def to_bin(request: ActorRequest, entry: Entry, *, undo: str, back: str, called: str = "") -> HttpResponse:
+def to_bin(request: ActorRequest, entry: Entry, *, undo: str, back: str) -> HttpResponse:
     """Bin an entry, offer to undo that, and go back to the list."""
     services.bin(entry=entry, by=request.actor)
-    messages.success(request, f"{called or entry.name} is in the bin.", extra_tags=undo)
+    messages.success(request, f"{entry.name} is in the bin.", extra_tags=undo)
     return redirect(back)
 
 

@@ -38,6 +38,7 @@ def job(request: ActorRequest, id: UUID) -> HttpResponse:
     context = {
         "job": found,
         "place": line.place(found),
+        "minutes_left": (found.left_s() or 0) / 60,
         "trouble": line.trouble(found),
         "events": found.events.exclude(sentence="")[:200],
         "machine": telemetry.facts(telemetry.read(found)),

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter
 from typing import Any
 
-from django.db import Error, connection
+from django.conf import settings
+from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.http import HttpRequest, HttpResponse
-from prometheus_client import GC_COLLECTOR, PLATFORM_COLLECTOR, PROCESS_COLLECTOR, Counter, Gauge, Histogram
+from prometheus_client import (
+    GC_COLLECTOR,
+    PLATFORM_COLLECTOR,
+    PROCESS_COLLECTOR,
+    Counter,
+    Gauge,
+    Histogram,
+    Metric,
+    generate_latest,
+)
+from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics import disable_created_metrics
 from prometheus_client.registry import CollectorRegistry
 
-from webapp.core import counters
+from webapp.core import edition, tallies
+from webapp.core.version import version
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
 SECONDS = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
@@ -32,8 +45,8 @@ seconds = Histogram(
 in_flight = Gauge("drafthouse_http_requests_in_flight", "Requests that are waiting, worked on or sent.", registry=own)
 long_polls = Gauge("drafthouse_long_polls", "Requests that wait for news.", registry=own)
 sockets = Gauge("drafthouse_sockets", "Open sockets.", registry=own)
-own.register(counters.sign_ins_refused)
-own.register(counters.upload_requests_refused)
+own.register(tallies.sign_ins_refused)
+own.register(tallies.upload_requests_refused)
 database_errors = Counter("drafthouse_database_errors", "Queries of requests that failed.", ["kind"], registry=own)
 
 
@@ -52,6 +65,45 @@ def count_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
         return response
 
     return middleware
+
+
+def told(up: Mapping[str, bool], found: Iterable[Metric]) -> bytes:
+    """Write what this process has counted, which parts answer, and what was found in the database just now."""
+    return generate_latest(_All([*_process(up), *found]))
+
+
+class _All:
+    def __init__(self, families: Iterable[Metric]) -> None:
+        self._families = families
+
+    def collect(self) -> Iterator[Metric]:
+        yield from own.collect()
+        yield from self._families
+
+
+def _process(up: Mapping[str, bool]) -> Iterator[Metric]:
+    labels = ["version", "database", "schema"]
+    about = GaugeMetricFamily("drafthouse_info", "Always 1; labels say what runs.", labels=labels)
+    about.add_metric([version(), connection.vendor, edition.schema()], 1)
+    yield about
+    for part, is_up in up.items():
+        yield GaugeMetricFamily(f"drafthouse_{part}_up", f"1 if the {part} answers.", value=is_up)
+    disk = shutil.disk_usage(settings.DATA_DIR)
+    yield GaugeMetricFamily("drafthouse_disk_free_bytes", "Free space where the data folder is.", value=disk.free)
+    yield GaugeMetricFamily("drafthouse_disk_bytes", "All space where the data folder is.", value=disk.total)
+    yield from _pool()
+
+
+def _pool() -> Iterator[Metric]:
+    """Yield the state of the connection pool to PostgreSQL that this process's requests share."""
+    pool = getattr(connections[DEFAULT_DB_ALIAS], "pool", None)
+    if pool is not None:
+        stats = pool.get_stats()
+        used = stats.get("pool_size", 0) - stats.get("pool_available", 0)
+        yield GaugeMetricFamily("drafthouse_database_pool_used", "Connections in use.", value=used)
+        yield GaugeMetricFamily("drafthouse_database_pool_most", "Most there may be.", value=stats.get("pool_max", 0))
+        waiting = stats.get("requests_waiting", 0)
+        yield GaugeMetricFamily("drafthouse_database_pool_waiting", "Requests that wait for one.", value=waiting)
 
 
 def _count_errors(execute: Callable[..., Any], *arguments: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 from django.db import models, transaction
 from django.db.models import Q, QuerySet
 
-from decoding.public import METHODS, USUAL_DEADLINE_S, EndpointSpec, dialects
+from decoding.public import DIALECTS, METHODS, USUAL_DEADLINE_S, EndpointSpec
 from webapp.core.models import Noun
 from webapp.entries.models import Entry, Kept
 from webapp.jobs.models import Job
@@ -113,7 +113,7 @@ class Endpoint(Entry):
     target = models.ForeignKey(LanguageModel, null=True, on_delete=models.PROTECT, related_name="endpoints")
     deadline_s = models.FloatField(default=USUAL_DEADLINE_S)  # for one request
     dtype = models.CharField(max_length=20, blank=True, default="")  # EndpointSpec.dtype
-    sealed_key = models.TextField(blank=True, editable=False)  # core.sealing
+    sealed_key = models.TextField(blank=True, editable=False)  # core.secrets
     key_set = models.DateTimeField(null=True, editable=False)
     state = models.CharField(max_length=10, choices=Readiness.choices, default=Readiness.CHECKING)
     reason = models.TextField(blank=True)
@@ -136,7 +136,7 @@ class Endpoint(Entry):
 
     @property
     def dialect_title(self) -> str:
-        return dialects()[self.dialect].title
+        return DIALECTS[self.dialect].title
 
     @property
     def spec(self) -> EndpointSpec:

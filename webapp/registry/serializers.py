@@ -94,7 +94,7 @@ class NewModel(Input):
 class ModelField(Visible):
     """A model of the team, or an id of the hub, whose model is added with the pair."""
 
-    typed = "or an id of the Hugging Face hub: owner/name"
+    typed = "or a Hugging Face id: owner/name"
     default_error_messages = {
         "unknown": "{name:.40} is no model of the team, and no id of the Hugging Face hub, such as owner/name or "
         "owner/name@revision."

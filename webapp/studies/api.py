@@ -84,7 +84,7 @@ class Studies(Binned):
         parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 100}, OpenApiParameter.PATH)],
     )
     def figure(self, request: Request, pk: UUID, name: str) -> HttpResponse:
-        """Download a figure as SVG, PDF, CSV or a matplotlib script: `ssd-3.pdf`."""
+        """Download a figure as CSV, `ssd-3.csv`, or as a matplotlib script that draws it, `ssd-3.py`."""
         content, kind = services.figure_file(self.get_object(), name)
         response = HttpResponse(content, content_type=kind)
         response["Content-Disposition"] = content_disposition_header(True, name)

@@ -228,8 +228,8 @@ def figures_of(study: Study) -> list[dict[str, Any]]:
     return [figure for figure in kept if figure]
 
 
-def figure_file(study: Study, name: str) -> tuple[bytes, str]:
-    """Make a figure's file and name its type, as in `ssd-3.pdf`."""
+def figure_file(study: Study, name: str) -> tuple[str, str]:
+    """Make a figure's file and name its type, as in `ssd-3.csv`."""
     figures = figures_of(study)
     if not figures:
         raise Conflict("This study has no figures, or none that is finished yet.", code="no-figures")

@@ -15,15 +15,14 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay import planning, probing, workload
-from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
+from decoding.replay.confirming import confirm, repriced, to_run
 from decoding.replay.oracle import analyse
-from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_document import document_of, judged
-from decoding.replay.planning import Prediction, RecordedSet
+from decoding.replay.planning import Prediction, RecordedSet, best_of_kinds
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
+from decoding.replay.planning_at_load import plan_at_load
 from decoding.replay.projecting.document import MAPPING, PROJECTING, document
 from decoding.replay.projecting.projecting import ProjectionInputs
-from decoding.replay.tree_worth import tree_worth
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -88,18 +87,15 @@ class Planning:
             on_progress=lambda done: self.steps(workload.AHEAD, done, self.steps.parts[workload.AHEAD]),
             cancelled=self.cancelled,
         )
-        found = [
-            dataclasses.replace(p, choice=p.choice.asking(self.chosen or ""))
-            for p in planning.predict(self.recorded, self.costs, self.classifier)
-        ]
-        return [*found, *predict_ahead(simulating)]
+        played = planning.predict(self.recorded, self.costs, self.classifier)
+        return [*(each.asking(self.chosen or "") for each in played), *predict_ahead(simulating)]
 
     def for_one(self) -> dict[str, Any]:
         """Plan for one user: run the best setting of each strategy."""
         predictions = self.predicted()
         if self.cancelled():
             return {}
-        best = best_of_each(predictions)
+        best = best_of_kinds(predictions)
         due = len(to_run(best)) * len(self.order.prompts)
         runs = confirm(
             self.pair,
@@ -112,10 +108,9 @@ class Planning:
         if self.cancelled():
             return {}
         again = repriced(runs, best, self.recorded, self.costs, self.classifier)
-        trees = None if self.recorded.is_undrafted else tree_worth(self.recorded, self.costs).to_dict()
         own = judged(self.recorded, self.costs, self.classifiers)
         found = document_of(best, runs.rows, again, predictions, self.costs)
-        return {**found, "trees": trees, "classifiers": own}
+        return {**found, "classifiers": own}
 
     def at_load(self, loads: Sequence[int]) -> dict[str, Any]:
         self.steps(workload.JOINTLY, 0, 1)

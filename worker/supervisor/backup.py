@@ -6,15 +6,22 @@ import argparse
 import os
 import shutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from webapp.backup import arguments
 from webapp.backup.archive import BackupProblem, in_words, opened
+from worker.supervisor import data_folder
 
+if TYPE_CHECKING:
+    from webapp.backup.restoring import Restored
+
+BACKUP = (
+    "Write database, uploads and secrets into one file. Drafthouse may run meanwhile. Keep the file as safe as a "
+    "password: it holds the keys of your lab."
+)
+RESTORE = "Restore a backup into a data folder and its database. Stop Drafthouse there first."
 ROOT = Path(__file__).resolve().parents[2]
-DATABASE = ("DATABASE_URL", "POSTGRES_HOST")  # either names a database that is not in the data folder
 
 
 def main(argv: Sequence[str]) -> None:
@@ -33,10 +40,13 @@ def main(argv: Sequence[str]) -> None:
 def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="./drafthouse")
     commands = parser.add_subparsers(dest="command", required=True)
-    backup = commands.add_parser("backup", description=arguments.BACKUP)
-    arguments.for_backup(backup)
-    restore = commands.add_parser("restore", description=arguments.RESTORE)
-    arguments.for_restore(restore)
+    backup = commands.add_parser("backup", description=BACKUP)
+    backup.add_argument("file", metavar="FILE", help="the file to write; `-` writes to standard output")
+    backup.add_argument("--with-bucket", action="store_true", help="copy uploads that lie in a bucket, too")
+    restore = commands.add_parser("restore", description=RESTORE)
+    restore.add_argument("file", metavar="FILE", help="a file that `backup` wrote; `-` reads standard input")
+    restore.add_argument("--check", action="store_true", help="only check that the file is whole")
+    restore.add_argument("--replace", action="store_true", help="take the place of the lab there, and keep that beside")
     default = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
     for each in (backup, restore):
         each.add_argument("--data", type=Path, default=default, help="the data folder (%(default)s)")
@@ -44,9 +54,11 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def back_up(data: Path, asked: argparse.Namespace) -> None:
-    if not (any(map(os.environ.get, DATABASE)) or (data / "drafthouse.sqlite3").exists()):
-        raise BackupProblem(f"There is no Drafthouse in {data}. Name its data folder with --data.")
-    call("backup", asked.file, with_bucket=asked.with_bucket)
+    data_folder.set_up(data)
+    from webapp.backup import saving
+
+    manifest = saving.save(asked.file, with_bucket=asked.with_bucket, tell=print_aside)
+    print_aside(manifest.describe())
 
 
 def restore(data: Path, asked: argparse.Namespace) -> None:
@@ -59,11 +71,13 @@ def restore(data: Path, asked: argparse.Namespace) -> None:
         if asked.check:
             return print_out("The file is whole.")
         try:
-            set_up()
-            from webapp.backup import restoring
-            from webapp.backup.management.commands.restore import outcome
+            import django
 
-            restored = restoring.restore(archive, manifest, replace=asked.replace, tell=lambda word: None)
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+            django.setup()
+            from webapp.backup import restoring
+
+            restored = restoring.restore(archive, manifest, replace=asked.replace, tell=print_aside)
         except BaseException:
             if not was_there:
                 shutil.rmtree(data, ignore_errors=True)
@@ -71,25 +85,21 @@ def restore(data: Path, asked: argparse.Namespace) -> None:
     print_out("\n".join(outcome(restored)))
 
 
-def call(command: str, file: str, **options: Any) -> None:
-    set_up()
-    from django.core.management import CommandError, call_command
-
-    try:
-        call_command(command, file, **options)
-    except CommandError as refusal:
-        sys.exit(str(refusal))
-
-
-def set_up() -> None:
-    import django
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-    django.setup()
+def outcome(restored: Restored) -> Iterator[str]:
+    yield f"Restored {restored.row_count:,} rows and {restored.chunk_count:,} chunks; all hashes are equal."
+    if restored.requeued:
+        yield f"{restored.requeued} jobs ran when the backup was made; they wait to be run again."
+    yield from (f"What was there before is kept: {place}" for place in restored.aside)
+    yield from (f"Note: {warning}" for warning in restored.warnings)
+    yield "Everybody must sign in again. Start Drafthouse, or restart each process of it that runs."
 
 
 def print_out(text: str) -> None:
     sys.stdout.write(f"{text}\n")
+
+
+def print_aside(text: str) -> None:
+    sys.stderr.write(f"{text}\n")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from worker.terminal.service import HERE, Service, ServiceRefused, exit_with
 def main(argv: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(
         prog="./drafthouse ask",
-        description="Ask a running Drafthouse over REST; the API page of its menu lists what there is.",
+        description="Ask a running Drafthouse over REST; API in its menu lists what there is.",
         epilog="DRAFTHOUSE_TOKEN holds the API token.",
     )
     parser.add_argument("method", choices=("GET", "POST", "PUT", "PATCH", "DELETE"))

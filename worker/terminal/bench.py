@@ -14,8 +14,7 @@ from decoding.backends import without_draft
 from decoding.dice.sampling import Sampling
 from decoding.prompts.forms import FORMS
 from decoding.prompts.prompt import PromptItem, first_turns
-from decoding.vocabularies.scores import require_scores
-from decoding.vocabularies.shared import METHODS
+from decoding.vocabularies.shared import METHODS, require_scores
 from worker.messages import LocalPair
 from worker.terminal.material import Material, material_of
 from worker.terminal.options import BadArguments, Parser, count_of, number, whole_number

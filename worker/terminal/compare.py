@@ -23,7 +23,7 @@ from decoding.measure.schedule import SampleKey
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.trace.events import EventSink, NullSink, Recorder, to_dict
-from decoding.vocabularies.scores import check_scores
+from decoding.vocabularies.shared import check_scores
 from worker import noise
 from worker.jobs.comparison import Compare
 from worker.jobs.comparison.messages import READING, Audited, Broke, SampleDecoded, Weighed, Which, called

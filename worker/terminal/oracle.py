@@ -1,17 +1,15 @@
-"""`./drafthouse oracle`: how long drafts ought to be on these prompts, as numbers and as pictures."""
+"""`./drafthouse oracle`: how long drafts ought to be on these prompts, as numbers, and as scripts that draw them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from decoding.choice import labelled, remarks_on
-from decoding.papers.figure import Axis, Point, Series
-from decoding.papers.files.plate import plate
-from decoding.papers.files.svg import svg
+from decoding.papers.figure import Axis, Point, Series, plain
+from decoding.papers.files import script
 from decoding.replay.oracle import DRAFT_MODEL
 from worker.jobs.oracle import AskOracle
 from worker.terminal.bench import parser_of, read_recorded
@@ -26,7 +24,7 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--lookahead", type=count_of, default=5, metavar="K", help="the static lookahead to draw beside"
     )
-    parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where pictures and data go")
+    parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where data and scripts go")
     args = parser.parse_args(argv)
     bench = read_recorded(args, args.split)
     require_folder(args.out)
@@ -36,7 +34,7 @@ def run(argv: Sequence[str]) -> None:
     found = carry_out(AskOracle(bench.pair, bench.prompts, bench.sampling, args.lookahead), bench)
     write(found, args.out)
     print(summary(found))
-    print(f"\nPictures and data are in {args.out}.")
+    print(f"\nData, and scripts that draw them with matplotlib, are in {args.out}.")
 
 
 def summary(found: Mapping[str, Any]) -> str:
@@ -69,45 +67,46 @@ def _line(name: str, values: Sequence[float | None]) -> Series:
     return Series(name, "computed", points)
 
 
-def _picture(title: str, across: str, up: str, *lines: Series) -> str:
-    """A picture in the look of the papers' figures."""
-    axes = {"x": asdict(Axis(across)), "y": asdict(Axis(up))}
-    return svg(plate({"number": "Oracle", "title": title, **axes, "series": [asdict(line) for line in lines]}))
-
-
 def _passes(name: str, count: Mapping[str, int]) -> str:
     return f"{name}: {count['target']:,} passes of the target, {count['draft']:,} of the draft"
 
 
+def _pictures(found: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    one, by_progress, samples = found["one"], found["by_progress"], f"{found['samples']} samples"
+    yield plain(
+        "one-sample",
+        "Oracle",
+        f"Lookahead in each round of {one['prompt']}",
+        Axis("round"),
+        Axis("tokens"),
+        [
+            _line(_passes("oracle", one["oracle"]), one["lookaheads"]),
+            _line(_passes(f"static:{one['lookahead']}", one["static"]), [one["lookahead"]] * len(one["lookaheads"])),
+        ],
+    )
+    yield plain(
+        "by-progress",
+        "Oracle",
+        f"Mean lookahead from the first round to the last, {samples}",
+        Axis("progress through the sample, in twentieths"),
+        Axis("tokens"),
+        [_line("oracle", by_progress), _line(f"mean {found['mean']:.2f}", [found["mean"]] * len(by_progress))],
+    )
+    yield plain(
+        "histogram",
+        "Oracle",
+        f"Rounds by their lookahead, {samples}",
+        Axis("lookahead, tokens"),
+        Axis("rounds"),
+        [_line("oracle", found["histogram"])],
+    )
+
+
 def write(found: Mapping[str, Any], out: Path) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    one = found["one"]
-    lookaheads, by_progress = one["lookaheads"], found["by_progress"]
-    pictures = {
-        "one-sample.svg": _picture(
-            f"Lookahead in each round of {one['prompt']}",
-            "round",
-            "tokens",
-            _line(_passes("oracle", one["oracle"]), lookaheads),
-            _line(_passes(f"static:{one['lookahead']}", one["static"]), [one["lookahead"]] * len(lookaheads)),
-        ),
-        "by-progress.svg": _picture(
-            f"Mean lookahead from the first round to the last, {found['samples']} samples",
-            "progress through the sample, in twentieths",
-            "tokens",
-            _line("oracle", by_progress),
-            _line(f"mean {found['mean']:.2f}", [found["mean"]] * len(by_progress)),
-        ),
-        "histogram.svg": _picture(
-            f"Rounds by their lookahead, {found['samples']} samples",
-            "lookahead, tokens",
-            "rounds",
-            _line("oracle", found["histogram"]),
-        ),
-    }
-    for name, picture in pictures.items():
-        with whole_file(out / name) as file:
-            file.write(picture)
+    for picture in _pictures(found):
+        with whole_file(out / f"{picture['slug']}.py") as file:
+            file.write(script(picture))
     with whole_file(out / "oracle.json") as file:
         json.dump(found, file, indent=1)
 

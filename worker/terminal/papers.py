@@ -77,7 +77,7 @@ def run(argv: Sequence[str]) -> None:
     text = methods(facts, found["figures"])
     _write(args.out, "papers.json", json.dumps({**facts, "methods": text}, indent=1))
     _write(args.out, "methods.txt", text + "\n")
-    print(f"\n{text}\n\nFigures, data and scripts are in {args.out}.")
+    print(f"\n{text}\n\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
     if found["noise"]:
         print(f"Noisy: {found['noise']} Measured points need a quiet machine.")
 
@@ -193,15 +193,10 @@ def _facts(bench: Bench) -> dict[str, Any]:
     return {**made_of, "classifier": classifier}
 
 
-def _write(out: Path, name: str, content: str | bytes) -> None:
+def _write(out: Path, name: str, content: str) -> None:
     out.mkdir(parents=True, exist_ok=True)
-    if isinstance(content, bytes) and name.endswith(".pdf"):
-        part = out / f"{name}.part"
-        part.write_bytes(content)
-        part.replace(out / name)
-        return
     with whole_file(out / name) as file:
-        file.write(content if isinstance(content, str) else content.decode())
+        file.write(content)
 
 
 if __name__ == "__main__":

@@ -67,7 +67,6 @@ def as_text(found: Mapping[str, Any]) -> Iterator[str]:
         yield from ["", "For one user:", ""] if found["at_load"] else []
         yield from table(found["settings"])
         yield from remarks_on(map(Choice.of, found["settings"]))
-        yield from ["", found["trees"]["sentence"]] if found["trees"] else []
         yield from ["", found["context"]["sentence"]]
         yield from ["", *elsewhere(found)]
     if found["noise"]:

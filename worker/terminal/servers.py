@@ -9,19 +9,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from decoding.backends.contestants.servers import SERVER
-from decoding.backends.contestants.servers.dialects import dialect_called, dialect_of, dialects
+from decoding.backends.contestants.servers.dialects import DIALECTS, dialect_called, dialect_of
 from decoding.backends.contestants.servers.endpoint import (
     CERTIFICATES,
     DTYPES,
     USUAL_DEADLINE_S,
     EndpointSpec,
+    Reach,
     key_of,
     shortened,
 )
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.choice import Choice, choose
 from decoding.errors import BadServer, meant
-from worker.servers import ServersAsked
 
 PORT = "{port}"
 NOT_YET = "http://127.0.0.1:1"  # until a started server has its port
@@ -78,11 +78,11 @@ def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedSe
     return tuple(named)
 
 
-def to_ask(servers: Sequence[AskedServer]) -> ServersAsked:
+def to_ask(servers: Sequence[AskedServer]) -> Reach:
     """Collect addresses, and keys from their files and variables."""
     specs = {one.spec.name: one.spec for one in servers}
     keys = {spec.key: key_of(spec.key) for spec in specs.values() if spec.key}
-    return ServersAsked(specs, keys, TERMINAL, os.environ.get(CERTIFICATES, ""))
+    return Reach(specs, keys, TERMINAL, os.environ.get(CERTIFICATES, ""))
 
 
 def about(server: AskedServer, serves: str) -> dict[str, str]:
@@ -136,7 +136,7 @@ def parse_server(text: str) -> AskedServer:
 
 def _server(address: str, settings: dict[str, str]) -> AskedServer:
     if "dialect" not in settings:
-        raise BadServer(f"{address[:80]} has no dialect; add ,dialect=NAME, one of {', '.join(dialects())}.")
+        raise BadServer(f"{address[:80]} has no dialect; add ,dialect=NAME, one of {', '.join(DIALECTS)}.")
     dialect = dialect_called(settings["dialect"])
     spec = EndpointSpec(
         name=settings.get("name", dialect.name),
@@ -179,7 +179,7 @@ def parse_start(text: str) -> AskedServer:
         raise BadServer(f"{text[:80]!r} has no {PORT}, so the server cannot be given a free port. Add --port {PORT}.")
     dialect = dialect_of(words[0])
     if not dialect:
-        programs = (program for each in dialects().values() for program in each.programs)
+        programs = (program for each in DIALECTS.values() for program in each.programs)
         raise BadServer(
             f"{words[0][:80]} is not a server that Drafthouse knows; it can start {', '.join(programs)}. Start this "
             "one yourself and give --server."

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from decoding.disco.cards import DESIGNS, OURS, SOURCES, learning_sentence, sharing_sentence
+from decoding.disco.cards import DESIGNS, OURS, SOURCES, sharing_sentence
 from decoding.disco.texts import Texts, texts_of
 from decoding.errors import BadPrompts
 from decoding.prompts.prompt import PromptItem
@@ -101,7 +101,6 @@ def card_as_text(card: Mapping[str, Any]) -> str:
         " (best: chosen on the test prompts themselves)",
         *(f"  {name:18} {speedup:5.2f}" for name, speedup in card["predicted"].items()),
         *_elsewhere(card["elsewhere"]),
-        *_learning(card.get("learning")),
         *filter(None, [sharing_sentence(card)]),
         "",
         _costs(costs),
@@ -115,19 +114,6 @@ def _costs(costs: Mapping[str, Any]) -> str:
         return f"{verification}; a copied token takes no pass of its own"
     decision, token = costs["decision"] * 1e6, costs["draft"] * 1e6
     return f"one decision costs {decision:.1f} µs, one drafted token {token:.0f} µs, {verification}"
-
-
-def _learning(learning: Mapping[str, Any] | None) -> list[str]:
-    """Show what fewer prompts would have been worth."""
-    if not learning:
-        return []
-    points = learning["points"]
-    rows = [f"{p['prompts']:8} {p['auc']:6.3f} {p['speedup']:9.2f}   {_interval(p)}" for p in points]
-    return ["", f"{'prompts':>8} {'AUC':>6} {'speed-up':>9}   95 % interval", *rows, learning_sentence(learning)]
-
-
-def _interval(point: Mapping[str, Any]) -> str:
-    return "too few test prompts" if point["low"] is None else f"{point['low']:.2f} to {point['high']:.2f}"
 
 
 def _elsewhere(others: Mapping[str, Any]) -> list[str]:

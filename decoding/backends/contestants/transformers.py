@@ -7,7 +7,8 @@ between drafting and verifying is approximate, the total is exact.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -213,12 +214,18 @@ class _Rounds:
         self._drafting = 0
         self._began = 0
 
-    def watching(self, target: torch.nn.Module, draft: torch.nn.Module | None) -> _Hooks:
-        return _Hooks(
+    @contextmanager
+    def watching(self, target: torch.nn.Module, draft: torch.nn.Module | None) -> Iterator[None]:
+        hooks = [
             target.register_forward_pre_hook(self._before_target, with_kwargs=True),
             target.register_forward_hook(self._after_target),
             *([draft.register_forward_hook(self._after_draft)] if draft else []),
-        )
+        ]
+        try:
+            yield
+        finally:
+            for hook in hooks:
+                hook.remove()
 
     def put(self, value: Tensor) -> None:
         """Take what `generate` streams: first with the prompt, then with the new tokens of each round."""
@@ -260,17 +267,3 @@ class _Rounds:
 
     def _after_draft(self, module: Any, args: Any, output: Any) -> None:
         self._drafting += 1
-
-
-class _Hooks:
-    """Removes forward hooks at the end of a with-block."""
-
-    def __init__(self, *handles: torch.utils.hooks.RemovableHandle) -> None:
-        self.handles = handles
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, *exc: object) -> None:
-        for handle in self.handles:
-            handle.remove()

@@ -16,7 +16,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps, hide
+from decoding.models.fast.attention import Attend, AttendChains, attend_at_once, attend_in_steps, hide
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import reason
@@ -266,8 +266,9 @@ class StaticPass:
         return self._ways()[self._way](layer, queries)
 
     def _ways(self) -> list[Way]:
-        has_kernel = self._is_chain and self._decoder.kernels.attend is not None  # a tree needs its mask
-        return self._masked_ways() + [self._without_mask] * has_kernel
+        kernels = self._decoder.kernels
+        own = [way for way in (kernels.attend, kernels.attend_once) if way and self._is_chain]  # a tree needs its mask
+        return self._masked_ways() + [partial(self._without_mask, way) for way in own]
 
     def _masked_ways(self) -> list[Way]:
         return [partial(self._masked, way) for way in (attend_at_once, attend_in_steps)]
@@ -280,9 +281,7 @@ class StaticPass:
         mixed = way(grouped, keys, values, self.masks[shape.windows[layer]])
         return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
 
-    def _without_mask(self, layer: int, queries: Tensor) -> Tensor:
-        attend = self._decoder.kernels.attend
-        assert attend
+    def _without_mask(self, attend: AttendChains, layer: int, queries: Tensor) -> Tensor:
         window = self._decoder.shape.windows[layer]
         return attend(queries.to(self._values.dtype), self._texts_of(layer), self.positions, window)
 

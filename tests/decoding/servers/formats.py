@@ -9,7 +9,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from tests.decoding.servers.wire import Asked, Piece, Reply, Script, events, plain
-from tests.kit.pairs import LETTERS
 
 Steps = Sequence[Sequence[int]]  # tokens of the prompt's pass, then of each verification
 Decode = Callable[[Sequence[int]], str]
@@ -101,18 +100,6 @@ def sglang(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
     return events(*sent, "[DONE]")
 
 
-def tgi(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
-    tokens = [token for step in steps for token in step]
-    sent: list[Any] = [
-        {"index": number, "token": {"id": token, "text": decode([token]), "logprob": -0.1, "special": False},
-         "top_tokens": [], "generated_text": None, "details": None}
-        for number, token in enumerate(tokens, 1)
-    ]  # fmt: skip
-    sent[-1] |= {"generated_text": decode(tokens), "details": {"finish_reason": "length", "seed": None,
-                 "generated_tokens": len(tokens), "input_length": len(asked.body["inputs"])}}  # fmt: skip
-    return events(*sent)
-
-
 FORMATS: dict[str, tuple[str, Callable[[Asked, Steps, Decode], list[Piece]]]] = {
     "llamacpp": ("/completion", llamacpp),
     "vllm": ("/v1/completions", vllm),
@@ -120,14 +107,13 @@ FORMATS: dict[str, tuple[str, Callable[[Asked, Steps, Decode], list[Piece]]]] = 
     "openai": ("/v1/completions", openai),
     "transformers": ("/v1/completions", transformers),
     "sglang": ("/generate", sglang),
-    "tgi": ("/generate_stream", tgi),
 }
-LISTS = {"/v1/models": {"data": [{"id": "m"}]}, "/get_model_info": {"model_path": "m"}, "/info": {"model_id": "m"}}
+LISTS = {"/v1/models": {"data": [{"id": "m"}]}, "/get_model_info": {"model_path": "m"}}
 
 
 def prompt_of(body: Any) -> Any:
     """The prompt, wherever the dialect has it: ids or text."""
-    return body.get("prompt", body.get("input_ids", body.get("inputs")))
+    return body.get("prompt", body.get("input_ids"))
 
 
 def speaking(dialect: str, steps_for: Callable[[Any, int], Steps], decode: Decode) -> Script:
@@ -139,8 +125,6 @@ def speaking(dialect: str, steps_for: Callable[[Any, int], Steps], decode: Decod
             return plain(LISTS[asked.path])
         if asked.path == "/health":
             return Reply()
-        if asked.path == "/tokenize" and dialect == "tgi" and set(asked.body["inputs"]) <= set(LETTERS):
-            return plain([{"id": LETTERS.index(letter), "text": letter} for letter in asked.body["inputs"]])
         if asked.path != route:
             return Reply([b'{"error": "no such route"}'], 404)
         return Reply(stream(asked, steps_for(prompt_of(asked.body), _room(asked.body)), decode))
@@ -149,7 +133,7 @@ def speaking(dialect: str, steps_for: Callable[[Any, int], Steps], decode: Decod
 
 
 def _room(body: Any) -> int:
-    for part in (body, body.get("parameters", {}), body.get("sampling_params", {})):
+    for part in (body, body.get("sampling_params", {})):
         for name in ("n_predict", "max_tokens", "max_new_tokens"):
             if name in part:
                 return int(part[name])

@@ -22,8 +22,10 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
+from decoding.models.tokenizer_files import Tokenizer
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, Recorder
+from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.wire import Script, Wire, serving
 from tests.kit.pairs import PROMPTS, Letters, pair
 
@@ -50,12 +52,18 @@ def honest(prompt: Any, room: int) -> list[list[int]]:
     return in_steps(greedy(prompt, room))
 
 
+def truthful(dialect: str) -> Script:
+    """Script of a server that decodes the target's greedy texts."""
+    return speaking(dialect, honest, LETTERS.decode)
+
+
 def server_choice(**params: object) -> Choice:
     return choose("server", {"name": "it", **params})
 
 
 def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
-    return Reach({"it": EndpointSpec("it", wire.address, dialect, **settings)}, lambda reference: reference, TERMINAL)
+    spec = EndpointSpec("it", wire.address, dialect, **settings)
+    return Reach({"it": spec}, {spec.key: spec.key}, TERMINAL)
 
 
 @contextmanager
@@ -74,7 +82,40 @@ def comparing(
             models.close()
 
 
-Asking = Callable[..., list[tuple[Decoded | BrokenModel, list[Event]]]]
+Told = list[tuple[Decoded | BrokenModel, list[Event]]]  # answers, and the events of each
+Asking = Callable[..., Told]
+
+
+def answers_of(
+    servers: Servers,
+    texts: Sequence[str],
+    tokenizer: Tokenizer | None,
+    sampling: Sampling = GREEDY,
+    load: Load = ONE,
+    choice: Choice | None = None,
+) -> Told:
+    """Ask for texts, with ids where there is a tokenizer."""
+    chosen, ending = choice or server_choice(), Ending((), (), tokenizer.decode if tokenizer else None)
+    requests = [
+        Request(chosen, tokenizer.encode(text) if tokenizer else [], sampling, seed, ending, text)
+        for seed, text in enumerate(texts)
+    ]
+    sinks: dict[Request, Recorder] = {}
+    found = servers.run(requests, lambda request: sinks.setdefault(request, Recorder()), never, load)
+    return [(answer, sinks[request].events if request in sinks else []) for request, answer in found]
+
+
+def asked(
+    address: str, dialect: str, *texts: str, tokenizer: Tokenizer | None = None, model: str = "", load: Load = ONE,
+    **sampling: Any,
+) -> Told:  # fmt: skip
+    """Ask a real server."""
+    servers = Servers(Reach({"it": EndpointSpec("it", address, dialect, model)}, allowed=TERMINAL), tokenizer)
+    servers.begin([server_choice()])
+    try:
+        return answers_of(servers, texts, tokenizer, Sampling(**sampling), load)
+    finally:
+        servers.close()
 
 
 @contextmanager
@@ -84,18 +125,7 @@ def asking(
     """Ask the server of this script, with the local tokenizer and without a model."""
     with serving(script, tls) as wire:
         servers = Servers(reach(wire, dialect, **settings), LETTERS, sleep)
-
-        def ask(*texts: str, sampling: Sampling = GREEDY, load: Load = ONE, choice: Choice | None = None) -> Any:
-            chosen = choice or server_choice()
-            requests = [
-                Request(chosen, LETTERS.encode(text), sampling, seed, Ending(frozenset(), decode=LETTERS.decode), text)
-                for seed, text in enumerate(texts)
-            ]
-            sinks: dict[Request, Recorder] = {}
-            found = servers.run(requests, lambda request: sinks.setdefault(request, Recorder()), never, load)
-            return [(answer, sinks[request].events if request in sinks else []) for request, answer in found]
-
         try:
-            yield ask, wire
+            yield lambda *texts, **how: answers_of(servers, texts, LETTERS, **how), wire
         finally:
             servers.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import socket
 import threading
@@ -26,16 +27,16 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, ServerFailed
 from decoding.trace.events import Delivered, Recorder, Reported, to_dict
 from tests.decoding.servers.formats import speaking
-from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
-from tests.decoding.servers.wire import Asked, Reply, Script, events, serving
+from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, in_steps, reach, server_choice, truthful
+from tests.decoding.servers.wire import Asked, Reply, Script, altered, events, serving
 from tests.kit.pairs import Letters, pair
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
-LLAMA = speaking("llamacpp", honest, LETTERS.decode)
+LLAMA = truthful("llamacpp")
 STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\r\rdata: 5\n"
 
 
-@pytest.mark.parametrize("size", [1, 2, 3, 5, 1000])
+@pytest.mark.parametrize("size", [1, 3, 1000])
 def test_events_are_found_wherever_their_bytes_are_cut(size: int) -> None:
     parser, found = Events(), []
     for start in range(0, len(STREAM), size):
@@ -85,14 +86,6 @@ def unfinished(asked: Asked) -> Reply:
     return Reply(whole.pieces[:4])
 
 
-def other_vocabulary(asked: Asked) -> Reply:
-    return Reply([piece.replace(b'"content": "', b'"content": "z') for piece in LLAMA(asked).pieces])
-
-
-def longer_prompt(asked: Asked) -> Reply:
-    return Reply([piece.replace(b'"tokens_evaluated": 2', b'"tokens_evaluated": 3') for piece in LLAMA(asked).pieces])
-
-
 FAILURES: dict[str, tuple[Script, str]] = {
     "redirect": (refusing(302, headers={"Location": "http://169.254.169.254/"}), "redirect (302), which Drafthouse"),
     "key": (refusing(401, {"error": {"message": "expired"}}), "refuses the request (401). It wants a key"),
@@ -107,8 +100,11 @@ FAILURES: dict[str, tuple[Script, str]] = {
     "bad ids": (streaming(*events({"tokens": ["a"], "content": "a"})), "token ids that are not whole numbers"),
     "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
     "no end": (endless, "was asked for 12 tokens and does not end"),
-    "other tokenizer": (other_vocabulary, "It has another tokenizer, so it serves another model"),
-    "start token": (longer_prompt, "read the prompt as 3 tokens, and the target's tokenizer reads it as 2"),
+    "other tokenizer": (altered(LLAMA, '"content": "', '"content": "z'), "It has another tokenizer, so it serves"),
+    "start token": (
+        altered(LLAMA, '"tokens_evaluated": 2', '"tokens_evaluated": 3'),
+        "read the prompt as 3 tokens, and the target's tokenizer reads it as 2",
+    ),
     "compressed": (lambda asked: Reply([b"x"], headers={"Content-Encoding": "gzip"}), "compresses its answers"),
 }  # fmt: skip
 
@@ -145,16 +141,9 @@ class Pauses(list[float]):
         self.append(pause_s)
 
 
-@pytest.mark.parametrize("status", [429, 503])
 @pytest.mark.parametrize(
-    ("later", "pause_s"),
-    [
-        ("7", 7.0),
-        ("0", 1.0),
-        ("Thu, 01 Jan 2026 00:00:00 GMT", 1.0),
-        ("Mon, 01 Jan 2024 00:00:00 +" + "9" * 20, 1.0),
-        ("soon", 1.0),
-    ],
+    ("status", "later", "pause_s"),
+    [(503, "7", 7.0), (429, "0", 1.0), (503, "Mon, 01 Jan 2024 00:00:00 +" + "9" * 20, 1.0), (429, "soon", 1.0)],
 )
 def test_a_busy_server_is_asked_again_when_it_says_and_never_at_once(status: int, later: str, pause_s: float) -> None:
     busy, pauses = Reply([b"{}"], status, {"Retry-After": later}), Pauses()
@@ -177,29 +166,19 @@ ODD_NUMBERS = {
     "a running total": ("llamacpp", '"predicted_n": 12', '"predicted_n": 1000', "does not end"),
     "a larger total than any": ("llamacpp", '"predicted_n": 12', f'"predicted_n": {10**18}', ""),
     "a total of 400 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {ENDLESS}', ""),
-    "a total in floating point": ("openai", '"completion_tokens": 12', '"completion_tokens": 1e30', ""),
-    "an infinite total": ("sglang", '"completion_tokens": 12', '"completion_tokens": Infinity', ""),
     "a number of 5000 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {ENDLESS * 13}', "not JSON"),
     "an id of 400 digits": ("vllm", '"token_ids": [', f'"token_ids": [{ENDLESS}, ', "are not whole numbers"),
-    "an id that is none": ("sglang", '"output_ids": [', '"output_ids": [NaN, ', "are not whole numbers"),
-    "a time of 400 digits": ("llamacpp", '"prompt_ms": 20.5', f'"prompt_ms": {ENDLESS}', ""),
     "an infinite time": ("llamacpp", '"prompt_ms": 20.5', '"prompt_ms": 1e999', ""),
     "a mean of 400 digits": ("trtllm", '_per_iter": ', f'_per_iter": {ENDLESS}', ""),
-    "a negative prompt": ("vllm", '"prompt_tokens": 2', '"prompt_tokens": -2', ""),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ODD_NUMBERS)
 def test_a_number_that_cannot_be_costs_one_sample_at_most(name: str) -> None:
     dialect, usual, odd, words = ODD_NUMBERS[name]
-    plain, odd_ones = speaking(dialect, honest, LETTERS.decode), iter([True])
-
-    def script(asked: Asked) -> Reply:
-        reply = plain(asked)
-        if asked.method == "GET" or not next(odd_ones, False):
-            return reply
-        return Reply([piece.replace(usual.encode(), odd.encode()) for piece in reply.pieces])  # type: ignore[union-attr]
-
+    plain, posted = truthful(dialect), itertools.count()
+    odd_one = altered(plain, usual, odd)
+    script: Script = lambda asked: (odd_one if asked.method == "POST" and not next(posted) else plain)(asked)  # noqa: E731
     with asking(script, dialect) as (ask, _):
         (first, told), (second, _) = ask("ab", "ab")
     assert len(second.tokens) == 12
@@ -234,7 +213,7 @@ def test_counters_that_cannot_be_are_left_out(counts: str) -> None:
     def script(asked: Asked) -> Reply:
         if asked.path == "/metrics":
             return Reply([b"vllm:spec_decode_num_drafts_total %b\n" % next(readings)])
-        reply = speaking("vllm", honest, LETTERS.decode)(asked)
+        reply = truthful("vllm")(asked)
         return Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])  # type: ignore[operator]
 
     with asking(script, "vllm") as (ask, _):
@@ -243,11 +222,7 @@ def test_counters_that_cannot_be_are_left_out(counts: str) -> None:
 
 
 def test_counts_that_are_too_large_for_the_answer_are_left_out_and_named() -> None:
-    def script(asked: Asked) -> Reply:
-        reply = speaking("vllm", honest, LETTERS.decode)(asked)
-        return Reply([piece.replace(b'"num_spec_steps": 4', b'"num_spec_steps": 4000') for piece in reply.pieces])  # type: ignore[union-attr]
-
-    with asking(script, "vllm") as (ask, _):
+    with asking(altered(truthful("vllm"), '"num_spec_steps": 4', '"num_spec_steps": 4000'), "vllm") as (ask, _):
         [(_, told)] = ask("ab")
     assert (told[-2].num_spec_steps, told[-2].num_draft_tokens, told[-2].acceptance_histogram) == (None, None, ())
     assert told[-2].doubt == "it counts 4000 verifications, 16 drafted and 7 accepted tokens for an answer of 12"
@@ -284,16 +259,6 @@ def test_a_server_that_is_not_there_is_named_with_its_address() -> None:
         servers.close()
 
 
-def test_an_address_that_is_not_allowed_is_not_connected_to() -> None:
-    with serving(LLAMA) as wire:
-        only = Reach(reach(wire, "llamacpp").endpoints)
-        servers = Servers(only, None)
-        with pytest.raises(BadServer, match="which the operator does not allow"):
-            servers.begin([server_choice()])
-        servers.close()
-    assert not wire.connections
-
-
 @pytest.mark.parametrize(
     ("dialect", "settings", "asked", "words"),
     [
@@ -305,7 +270,7 @@ def test_an_address_that_is_not_allowed_is_not_connected_to() -> None:
 def test_what_a_server_cannot_do_is_refused_before_anything_runs(
     dialect: str, settings: dict[str, str], asked: dict[str, str], words: str
 ) -> None:
-    with serving(speaking(dialect, honest, LETTERS.decode)) as wire:
+    with serving(truthful(dialect)) as wire:
         servers = Servers(reach(wire, dialect, **settings), None)
         with pytest.raises(BadServer, match=words):
             servers.begin([server_choice(**asked)])
@@ -319,7 +284,7 @@ def examined(script: Script, dialect: str) -> tuple[str, list[str]]:
 
 
 def test_a_check_says_with_its_whole_address_what_was_asked() -> None:
-    address, found = examined(speaking("vllm", honest, LETTERS.decode), "vllm")
+    address, found = examined(truthful("vllm"), "vllm")
     assert f"It is healthy: {address}/health answers 200." in found
     assert f"It shows no counts of drafts at {address}/metrics." in found
 
@@ -383,12 +348,7 @@ def test_a_run_that_is_cancelled_ends_without_its_answers() -> None:
 
 
 def test_a_server_that_lies_about_its_counts_is_named() -> None:
-    def script(asked: Asked) -> Reply:
-        return Reply(
-            [piece.replace(b'"tokens_predicted": 12', b'"tokens_predicted": 99') for piece in LLAMA(asked).pieces]
-        )
-
-    with asking(script) as (ask, _):
+    with asking(altered(LLAMA, '"tokens_predicted": 12', '"tokens_predicted": 99')) as (ask, _):
         [(answer, told)] = ask("ab")
     assert isinstance(told[-2], Reported) and told[-2].doubt == "it counts 99 tokens and sent 12"
     assert len(answer.tokens) == 12
@@ -411,23 +371,6 @@ def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
     assert told[-2].doubt == ""
 
 
-CHUNKED = b"Transfer-Encoding: chunked\r\n\r\n"
-
-
-async def get_from(raw: bytes, size: int = 1 << 20) -> tuple[Head, bytes]:
-    """Ask a server that answers with these bytes, so many at a time."""
-
-    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        for start in range(0, len(raw), size):
-            writer.write(raw[start : start + size])
-            await writer.drain()
-            await asyncio.sleep(0)
-
-    [answer] = await get_all(greet, 1)
-    return answer
-
-
 async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tuple[Head, bytes]]:
     """Ask a server that serves each connection so, one request after the other."""
 
@@ -445,45 +388,14 @@ async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tup
             await client.close()
 
 
-@pytest.mark.parametrize("size", [1, 2, 7, 1000])
-def test_chunks_are_taken_apart_wherever_their_bytes_are_cut(size: int) -> None:
-    chunks = b"4\r\nWiki\r\n6;name=x\r\npedia \r\nE\r\nin \r\n\r\nchunks.\r\n0\r\nTrailer: x\r\n\r\n"
-    _, body = asyncio.run(get_from(b"HTTP/1.1 200 OK\r\n" + CHUNKED + chunks, size))
-    assert body == b"Wikipedia in \r\n\r\nchunks."
+@pytest.mark.parametrize("raw", [b"SSH-2.0-OpenSSH_9.6\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"])
+def test_an_answer_that_is_not_http_or_not_whole_is_told(raw: bytes) -> None:
+    async def greet(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await reader.readuntil(b"\r\n\r\n")
+        writer.write(raw)
 
-
-@pytest.mark.parametrize("size", [1, 1000])
-def test_an_answer_of_a_given_length_ends_there(size: int) -> None:
-    _, body = asyncio.run(get_from(b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nabcd", size))
-    assert body == b"abc"
-
-
-def test_an_answer_without_a_length_ends_with_the_connection() -> None:
-    head, body = asyncio.run(get_from(b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.0 200 Fine\r\nX-A: b\r\n\r\nabcd"))
-    assert (head, body) == (Head(200, "Fine", {"x-a": "b"}), b"abcd")
-
-
-BROKEN = {
-    "no HTTP": b"SSH-2.0-OpenSSH_9.6\r\n\r\n",
-    "nothing": b"",
-    "half a head": b"HTTP/1.1 200 OK\r\nX-A:",
-    "a head without an end": b"HTTP/1.1 200 OK\r\nX-A: " + b"x" * (1 << 18),
-    "a length in other digits": "HTTP/1.1 200 OK\r\nContent-Length: ²\r\n\r\n".encode("latin-1"),
-    "a length of 5000 digits": b"HTTP/1.1 200 OK\r\nContent-Length: " + b"9" * 5000 + b"\r\n\r\n",
-    "a negative length": b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-    "half a body": b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc",
-    "half a chunk": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"4\r\nWi",
-    "a chunk that is no number": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"zz\r\n",
-    "a negative chunk": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"-5\r\n",
-    "a chunk without a length": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"\r\n",
-    "a chunk's length without an end": b"HTTP/1.1 200 OK\r\n" + CHUNKED + b"1" * (1 << 18),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_an_answer_that_is_not_http_or_not_whole_is_told(name: str) -> None:
     with pytest.raises(ServerFailed, match=r"^What it answers is not HTTP/1.1, or not whole: .+\.$"):
-        asyncio.run(get_from(BROKEN[name]))
+        asyncio.run(get_all(greet, 1))
 
 
 def test_a_kept_connection_that_the_server_closes_costs_no_request() -> None:

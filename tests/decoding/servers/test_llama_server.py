@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import os
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -14,17 +13,11 @@ from typing import Any
 
 import pytest
 
-from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.backends.contestants.servers.guard import TERMINAL
-from decoding.backends.contestants.servers.running import Servers
-from decoding.choice import choose
-from decoding.core.ending import Ending
-from decoding.core.load import ONE, Load
-from decoding.core.loop import never
-from decoding.dice.sampling import Sampling
+from decoding.core.load import Load
 from decoding.models.checkpoints import LoadedModel, load
-from decoding.trace.events import Recorder, Reported
+from decoding.trace.events import Reported
+from tests.decoding.servers.stage import asked
+from tests.kit.llama_server import VARIABLE, program
 from worker.started_server import started
 from worker.terminal.compare import main
 
@@ -41,13 +34,6 @@ class Llama:
     off_command: str
 
 
-def program() -> str:
-    found = os.environ.get("DRAFTHOUSE_LLAMA_SERVER") or shutil.which("llama-server")
-    if not found:
-        pytest.skip("no llama-server: set DRAFTHOUSE_LLAMA_SERVER, or put it on PATH")
-    return found
-
-
 def weights() -> tuple[Path, Path]:
     folder = Path(os.environ.get("DRAFTHOUSE_LLAMA_GGUF", "no folder"))
     found = folder / "target.gguf", folder / "draft.gguf"
@@ -58,32 +44,24 @@ def weights() -> tuple[Path, Path]:
 
 @pytest.fixture(scope="module")
 def llama() -> Iterator[Llama]:
-    path, (target, draft) = program(), weights()
-    alone = [path, "-m", str(target), "-t", "1", "-c", "8192", "--parallel", "8", "--metrics", "--port", "{port}"]
+    if (path := program()) is None:
+        pytest.skip(f"no llama-server: set {VARIABLE}, or put it on PATH")
+    target, draft = weights()
+    alone = [str(path), "-m", str(target), "-t", "1", "-c", "8192", "--parallel", "8", "--metrics", "--port", "{port}"]
     drafting = ["-md", str(draft), "--spec-type", "draft-simple", "--spec-draft-n-max", str(LOOKAHEAD)]
     with ExitStack() as servers:
         on = servers.enter_context(started("on", [*alone, *drafting], "/health"))
         off = servers.enter_context(started("off", alone, "/health"))
-        yield Llama(path, on.address, off.address, " ".join(alone))
+        yield Llama(str(path), on.address, off.address, " ".join(alone))
 
 
 def prompts() -> list[str]:
     return [json.loads(line)["text"] for line in (STARTER / "prompts" / "code.jsonl").read_text().splitlines()]
 
 
-def asked(address: str, count: int, at: Load = ONE, **sampling: Any) -> list[tuple[Any, list[Any]]]:
+def first(address: str, count: int, **how: Any) -> list[tuple[Any, list[Any]]]:
     """Answers and events of the first prompts of the starter pair."""
-    spec = EndpointSpec("it", address, "llamacpp")
-    servers = Servers(Reach({"it": spec}, allowed=TERMINAL), None)
-    choice, settings = choose("server", {"name": "it"}), Sampling(max_new_tokens=64, ignore_eos=True, **sampling)
-    requests = [Request(choice, [], settings, 0, Ending(()), text) for text in prompts()[:count]]
-    sinks: dict[Request, Recorder] = {}
-    servers.begin([choice])
-    try:
-        found = list(servers.run(requests, lambda r: sinks.setdefault(r, Recorder()), never, at))
-    finally:
-        servers.close()
-    return [(answer, sinks[request].events) for request, answer in found]
+    return asked(address, "llamacpp", *prompts()[:count], max_new_tokens=64, ignore_eos=True, **how)
 
 
 def counted(draft: LoadedModel, prompt: str, tokens: list[int]) -> tuple[int, int, int]:
@@ -105,7 +83,7 @@ def counted(draft: LoadedModel, prompt: str, tokens: list[int]) -> tuple[int, in
 
 def test_acceptance_that_llama_cpp_reports_is_the_one_counted_from_its_tokens(llama: Llama) -> None:
     draft = load(STARTER / "pair" / "draft")
-    for prompt, (answer, events) in zip(prompts(), asked(llama.on, 6), strict=False):
+    for prompt, (answer, events) in zip(prompts(), first(llama.on, 6), strict=False):
         [reported] = [event for event in events if isinstance(event, Reported)]
         assert (len(answer.tokens), reported.new_tokens, reported.doubt) == (64, 64, "")
         told = reported.num_spec_steps, reported.num_draft_tokens, reported.num_accepted_draft_tokens
@@ -115,31 +93,14 @@ def test_acceptance_that_llama_cpp_reports_is_the_one_counted_from_its_tokens(ll
         assert sum(n * times for n, times in histogram.items()) == reported.num_accepted_draft_tokens
 
 
-def test_counters_at_metrics_agree_with_the_answers(llama: Llama) -> None:
-    from urllib.request import urlopen
-
-    from decoding.backends.contestants.servers.dialects.base import counters
-    from decoding.backends.contestants.servers.dialects.llamacpp import DIALECT
-
-    def read() -> dict[str, float]:
-        with urlopen(f"{llama.on}/metrics") as answer:
-            return counters(answer.read().decode(), DIALECT.metrics.values())
-
-    before = read()
-    reports = [event for _, events in asked(llama.on, 4) for event in events if isinstance(event, Reported)]
-    after = read()
-    for ours, theirs in DIALECT.metrics.items():
-        assert after[theirs] - before[theirs] == sum(getattr(report, ours) for report in reports)
-
-
 def test_no_prompt_comes_out_of_the_cache(llama: Llama) -> None:
-    twice = [*asked(llama.on, 2), *asked(llama.on, 2)]
+    twice = [*first(llama.on, 2), *first(llama.on, 2)]
     assert [e.cached_tokens for _, events in twice for e in events if isinstance(e, Reported)] == [0] * 4
 
 
 def test_texts_at_eight_at_once_are_those_of_one_user(llama: Llama) -> None:
-    alone = {answer.text for answer, _ in asked(llama.off, 8)}
-    together = {answer.text for answer, _ in asked(llama.off, 8, Load(8))}
+    alone = {answer.text for answer, _ in first(llama.off, 8)}
+    together = {answer.text for answer, _ in first(llama.off, 8, load=Load(8))}
     assert len(alone & together) >= 7  # a batch adds in another order, so one text may tip at a tie
 
 

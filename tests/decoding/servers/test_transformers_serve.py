@@ -9,23 +9,19 @@ from typing import Any
 
 import pytest
 
-from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.backends.contestants.servers.guard import TERMINAL
-from decoding.backends.contestants.servers.running import Servers
-from decoding.choice import choose
-from decoding.core.ending import Decoded, Ending
-from decoding.core.loop import never
-from decoding.dice.sampling import Sampling
-from decoding.errors import BrokenModel, ServerFailed
-from decoding.models.checkpoints import load
-from decoding.trace.events import Delivered, Event, Recorder, Reported
+from decoding.core.ending import Decoded
+from decoding.errors import ServerFailed
+from decoding.models.checkpoints import tokens_of
+from decoding.models.tokenizer_files import Tokenizer
+from decoding.trace.events import Delivered, Reported
+from tests.decoding.servers.stage import asked
 from tests.kit.transformers_serve import program
 from worker.started_server import started
 from worker.terminal.compare import main
 
 pytestmark = [pytest.mark.peer, pytest.mark.slow]
 PAIR = Path(__file__).parents[3] / "starter" / "pair"
+TARGET = str(PAIR / "target")
 PROMPT = "def is_prime(n):\n"
 
 
@@ -39,24 +35,13 @@ def address() -> Iterator[str]:
         yield server.address
 
 
-def asked(address: str, model: Path, **sampling: Any) -> tuple[Decoded | BrokenModel, list[Event]]:
-    """Answer and events of one request."""
-    target, sink, choice = load(PAIR / "target"), Recorder(), choose("server", {"name": "it"})
-    spec = EndpointSpec("it", address, "transformers", str(model))
-    servers = Servers(Reach({"it": spec}, allowed=TERMINAL), target.tokenizer)
-    settings = Sampling(max_new_tokens=24, **{"temperature": 0, **sampling})
-    ids = target.tokenizer.encode(PROMPT)
-    request = Request(choice, ids, settings, 0, Ending((), (), target.tokenizer.decode), PROMPT)
-    servers.begin([choice])
-    try:
-        [(_, answer)] = servers.run([request], lambda _: sink, never)
-    finally:
-        servers.close()
-    return answer, sink.events
+@pytest.fixture(scope="module")
+def tokenizer() -> Tokenizer:
+    return tokens_of(PAIR / "target").tokenizer
 
 
-def test_it_streams_and_counts_what_it_sends(address: str) -> None:
-    answer, events = asked(address, PAIR / "target")
+def test_it_streams_and_counts_what_it_sends(address: str, tokenizer: Tokenizer) -> None:
+    [(answer, events)] = asked(address, "transformers", PROMPT, tokenizer=tokenizer, model=TARGET, max_new_tokens=24)
     assert isinstance(answer, Decoded) and answer.text
     [reported] = [event for event in events if isinstance(event, Reported)]
     assert (reported.new_tokens, reported.doubt) == (24, "")
@@ -64,13 +49,14 @@ def test_it_streams_and_counts_what_it_sends(address: str) -> None:
     assert len([event for event in events if isinstance(event, Delivered)]) > 4
 
 
-def test_a_seed_gives_the_same_sampled_text_twice(address: str) -> None:
-    first, second = (asked(address, PAIR / "target", temperature=0.8)[0] for _ in range(2))
+def test_a_seed_gives_the_same_sampled_text_twice(address: str, tokenizer: Tokenizer) -> None:
+    how: dict[str, Any] = {"tokenizer": tokenizer, "model": TARGET, "temperature": 0.8, "max_new_tokens": 24}
+    [first, second] = (asked(address, "transformers", PROMPT, **how)[0][0] for _ in range(2))
     assert isinstance(first, Decoded) and isinstance(second, Decoded) and first.text == second.text
 
 
 def test_another_model_than_the_one_it_was_started_with_is_refused_in_words(address: str) -> None:
-    answer, _ = asked(address, PAIR / "draft")
+    [(answer, _)] = asked(address, "transformers", PROMPT, model=str(PAIR / "draft"), max_new_tokens=24)
     assert isinstance(answer, ServerFailed)
 
 

@@ -14,19 +14,12 @@ from urllib.request import urlopen
 
 import pytest
 
-from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.dialects.base import counters
-from decoding.backends.contestants.servers.dialects.vllm import VLLM
-from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.backends.contestants.servers.guard import TERMINAL
-from decoding.backends.contestants.servers.running import Servers
-from decoding.choice import choose
-from decoding.core.ending import Decoded, Ending
-from decoding.core.loop import never
-from decoding.dice.sampling import Sampling
-from decoding.models.checkpoints import load
+from decoding.backends.contestants.servers.dialects.openai import VLLM
+from decoding.models.checkpoints import tokens_of
 from decoding.models.gguf.reading import write_folder
-from decoding.trace.events import Recorder, Reported
+from decoding.trace.events import Reported
+from tests.decoding.servers.stage import asked
 from tests.kit import smollm2
 from tests.vllm_from_pypi import FOLDER
 from worker.started_server import started
@@ -76,22 +69,6 @@ def on() -> Iterator[str]:
         yield address
 
 
-def asked(address: str) -> tuple[Decoded, Reported]:
-    """Answer and report of one request."""
-    target, sink, choice = load(PAIR / "target"), Recorder(), choose("server", {"name": "it"})
-    servers = Servers(Reach({"it": EndpointSpec("it", address, "vllm")}, allowed=TERMINAL), target.tokenizer)
-    ids = target.tokenizer.encode(PROMPT)
-    request = Request(choice, ids, Sampling(max_new_tokens=32, ignore_eos=True), 0, Ending(()), PROMPT)
-    servers.begin([choice])
-    try:
-        [(_, answer)] = servers.run([request], lambda _: sink, never)
-    finally:
-        servers.close()
-    [reported] = [event for event in sink.events if isinstance(event, Reported)]
-    assert isinstance(answer, Decoded)
-    return answer, reported
-
-
 def metrics(address: str) -> dict[str, float]:
     with urlopen(f"{address}/metrics") as answer:
         return counters(answer.read().decode(), VLLM.metrics.values())
@@ -109,7 +86,9 @@ def compared(addresses: dict[str, str], folder: Path, *more: str) -> list[dict[s
 
 def test_the_answer_and_the_counters_at_metrics_tell_the_same(on: str) -> None:
     before = metrics(on)
-    answer, reported = asked(on)
+    tokenizer = tokens_of(PAIR / "target").tokenizer
+    [(answer, events)] = asked(on, "vllm", PROMPT, tokenizer=tokenizer, max_new_tokens=32, ignore_eos=True)
+    [reported] = [event for event in events if isinstance(event, Reported)]
     after = metrics(on)
     assert (len(answer.tokens), reported.new_tokens, reported.doubt, reported.cached_tokens) == (32, 32, "", 0)
     for ours, theirs in VLLM.metrics.items():

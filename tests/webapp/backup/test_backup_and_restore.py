@@ -152,11 +152,10 @@ def test_a_backup_is_whole_while_somebody_writes(copy: Lab, tmp_path: Path) -> N
 def test_through_pipes_as_in_a_container(lab: Lab, tmp_path: Path, postgres) -> None:
     copy = Lab(tmp_path / "copy", postgres())
     file = tmp_path / "piped.tar"
-    manage = [sys.executable, ROOT / "manage.py"]
     with file.open("wb") as out:
-        subprocess.run([*manage, "backup", "-"], env=lab.env, stdout=out, stderr=subprocess.PIPE, check=True)
+        subprocess.run([*COMMAND, "backup", "-"], env=lab.env, stdout=out, stderr=subprocess.PIPE, check=True)
     with file.open("rb") as into:
-        subprocess.run([*manage, "restore", "-"], env=copy.env, stdin=into, capture_output=True, check=True)
+        subprocess.run([*COMMAND, "restore", "-"], env=copy.env, stdin=into, capture_output=True, check=True)
     same(lab, copy)
 
 

@@ -72,7 +72,7 @@ def test_a_sweep_in_the_middle_leaves_a_backup_that_names_only_what_it_has(world
     make.upload(by, {"b": b"goes"}, name="fleeting")
     Chunk.objects.update(created=timezone.now() - timedelta(days=2))
     out = Interrupted()
-    manifest = saving.save(out, with_bucket=False, tell=lambda word: None)
+    manifest = saving.write(out, with_bucket=False, tell=lambda word: None)
     assert len(manifest.chunks) == manifest.tables["uploads.chunk"]["rows"] == 1
     assert not manifest.missing
     Archive(out).verify()

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.kit import make
-from tests.kit.browser import PHONE, grave_faults
+from tests.kit.browser import grave_faults
 from tests.kit.race import path_of
 from tests.webapp.browser.conftest import STRATEGIES
 from webapp.jobs import services as jobs
@@ -35,26 +35,6 @@ def move_into(page, chart: str, share: float) -> None:
 
 def marks(page, chart: str) -> list[str]:
     return page.locator(f"{chart} > g:not(.cursor) > text").all_text_contents()
-
-
-RIGHT_EDGES = "all => all.map((one) => one.getBoundingClientRect().right)"
-
-
-def test_on_a_phone_the_numbers_of_the_waterfall_stay_in_the_picture(open_page, ended):
-    page = open_page(path_of(ended), viewport=PHONE)
-    expect(page.locator("#waterfall text").first).to_be_attached()
-    picture = page.locator("#waterfall").bounding_box()
-    assert max(page.locator("#waterfall text").evaluate_all(RIGHT_EDGES)) <= picture["x"] + picture["width"]
-
-
-def test_the_clock_of_a_few_rounds_has_round_numbers(open_page, worker):
-    worker.claim()
-    worker.begin().finish()
-    worker.begin().write(9)
-    page = open_page(path_of(worker), viewport=PHONE)
-    expect(page.locator("#duet .verifying").nth(1)).to_be_attached()
-    numbers = [text for text in page.locator("#duet > text").all_text_contents() if text[0].isdigit()]
-    assert len(numbers) > 1 and max(map(len, numbers)) <= len("0.25 ms")
 
 
 def test_lengths_of_prompts_are_drawn_once_a_worker_has_counted_and_read_by_key(open_page, employ, by):

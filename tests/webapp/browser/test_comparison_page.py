@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.golden.record import FOLDER, name_of
-from tests.kit.browser import PHONE, PIXELS, grave_faults_of_both_themes, mode
-from tests.kit.comparisons import decoded_at
+from tests.kit.browser import grave_faults_of_both_themes, mode
 from tests.kit.race import choose, path_of, shows, tokens
 from tests.webapp.browser.conftest import EXPECTED, STRATEGIES
 from webapp.comparisons import trace
@@ -60,37 +57,6 @@ def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page,
         expect(standing).to_have_text([told[name] for name in STRATEGIES])  # and lanes say it live
 
 
-WEIGHTS = "all => [...new Set(all.map((one) => getComputedStyle(one).fontWeight))]"
-
-
-def test_whose_text_is_shown_is_not_marked_as_who_leads(open_page, worker, world):
-    page = open_page(path_of(worker))
-    mode(page, "live")
-    expect(page.locator(".lane.leads")).to_have_count(0)
-    assert len(page.locator("[data-lane] .who").evaluate_all(WEIGHTS)) == 1  # nothing has run, so nobody stands out
-    worker.claim()  # or else the next comparison would wait behind this one
-    worker.finish_all()
-    ended = worker.does(decoded_at, world, {"autoregressive": 100.0, "static:4": 160.0})
-    page = open_page(f"/comparisons/{ended.pk}/")
-    choose(page, 1)
-    expect(page.locator(".lane.leads .name")).to_have_text("static:4")
-    expect(page.locator(".lane:has(:checked) .name")).to_have_text("autoregressive")
-
-
-WITHOUT_ITS_ANSWER = """place => {
-    const answered = place.offsetHeight;
-    place.querySelector("#what-said").textContent = "";
-    return answered - place.offsetHeight;
-}"""
-
-
-def test_the_answer_to_what_if_moves_no_chart(open_page, ended):
-    page = open_page(path_of(ended))
-    page.locator("#what-if").scroll_into_view_if_needed()
-    expect(page.locator("#what-said")).to_contain_text("Simulated")
-    assert page.locator("#what-if").evaluate(WITHOUT_ITS_ANSWER) == 0
-
-
 def test_a_draft_that_no_model_made_is_told_without_the_models_confidence(open_page, worker):
     """After a miss of SSD an n-gram may draft, which holds no token likely or unlikely."""
     worker.claim()
@@ -114,39 +80,6 @@ PLACES = """all => {
     const place = ({ x, y, width }) => [x - from.x, y - from.y, width].map(Math.round);
     return all.map((each) => [...each.getClientRects()].map(place));
 }"""
-
-
-RECTS = """all => all.map((one) => [...one.getClientRects()]
-    .map(({ x, y, width, height }) => ({ x, y: y + scrollY, width, height })))"""
-MARKS_ALONE = """#strip { max-height: none }
-    #strip, #strip * { animation: none !important; color: transparent !important }
-    #strip :is(.round, .accepted) { background: none; box-shadow: none }"""
-
-
-def test_the_mark_of_a_token_whose_space_ends_a_line_is_whole(open_page, worker):
-    worker.claim()
-    worker.begin()
-    sample = worker.begin()
-    sample.finish()
-    page = open_page(path_of(worker), viewport=PHONE, bypass_csp=True)
-    choose(page, 2)
-    shows(page, sample.tokens)
-    page.add_style_tag(content=MARKS_ALONE)
-    rects = page.locator("#strip .token:is(.correction, .bonus)").evaluate_all(RECTS)
-    in_two_lines = [ends for ends in rects if len(ends) > 1]
-    assert in_two_lines
-    for space, word in in_two_lines:
-        assert sum(inked(page, space)) == 0 and sum(inked(page, word)) > 20
-
-
-def inked(page, box) -> list[bool]:
-    """Say of each pixel in a part of the page whether it differs from the paper."""
-    if box["width"] < 1:
-        return [False]
-    png = base64.b64encode(page.screenshot(clip=box, full_page=True)).decode()
-    pixels = page.evaluate(PIXELS, png)
-    paper = max(set(pixels), key=pixels.count)
-    return [pixel != paper for pixel in pixels]
 
 
 def test_lines_that_are_whole_stay_as_they_are_while_the_text_goes_on(open_page, worker):
@@ -443,27 +376,6 @@ def test_what_if_is_asked_for_several_users_by_keyboard(open_page, ended):
     expect(said).to_contain_text("Simulated: static:4 @3 would be")
     page.click("#what-run")
     expect(page.locator("[name=concurrency]")).to_have_value("3")
-
-
-def test_a_strategy_without_sliders_is_asked_without_a_curve(open_page, ended):
-    page = open_page(path_of(ended))
-    section, said = page.locator("#what-if"), page.locator("#what-said")
-    section.scroll_into_view_if_needed()
-    expect(said).to_contain_text("Simulated: static:4 would be")
-    section.locator("[name=strategy]").select_option("schedule")
-    expect(said).to_contain_text("Simulated: schedule:1:4/4:2/16:1/64:0 would be")
-    expect(section.get_by_text("It has no slider.").locator("visible=true")).to_have_count(1)
-    expect(section.locator("#versus .simulated rect")).to_be_visible()
-    expect(page.locator("#curve")).to_be_hidden()
-    expect(section.locator("[data-twin='what-if']")).to_be_hidden()
-    with page.expect_download() as waited:
-        section.get_by_role("button", name="Save as SVG").click()
-    assert b"schedule:1:4" in Path(waited.value.path()).read_bytes()
-    page.reload()
-    section.scroll_into_view_if_needed()
-    expect(said).to_contain_text("Simulated: schedule:1:4/4:2/16:1/64:0 would be")
-    section.locator("[name=strategy]").select_option("static")
-    expect(page.locator("#curve")).to_be_visible()
 
 
 def test_every_chart_of_the_text_has_its_table(open_page, ended):

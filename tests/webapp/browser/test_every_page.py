@@ -12,7 +12,7 @@ from django.urls import reverse
 from playwright.sync_api import expect
 
 from tests.kit import make
-from tests.kit.browser import PHONE, grave_faults_of_both_themes, keep
+from tests.kit.browser import grave_faults_of_both_themes, keep
 from tests.kit.everything import pages
 from webapp.comparisons.models import Comparison
 from webapp.entries import services as entries
@@ -70,12 +70,6 @@ def test_the_navigation_is_one_line_whatever_the_team_is_called(open_page):
         assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_the_history_of_a_job_has_room_for_its_sentences(open_page, addresses):
-    page = open_page(addresses["job"], viewport={"width": 1280, "height": 900})
-    box, whole = (page.locator(part).bounding_box() for part in (".history table", "main"))
-    assert box["width"] > 0.9 * (whole["width"] - 64)
-
-
 def test_escape_closes_the_menu_and_leaves_the_keyboard_at_its_name(open_page, world):
     page = open_page("/comparisons/")
     page.focus(".menu summary")
@@ -85,21 +79,6 @@ def test_escape_closes_the_menu_and_leaves_the_keyboard_at_its_name(open_page, w
     page.keyboard.press("Escape")
     expect(page.locator(".menu a").first).to_be_hidden()
     expect(page.locator(".menu summary")).to_be_focused()
-
-
-def test_the_page_of_the_api_shows_every_operation_with_its_body(open_page):
-    page = open_page("/api/")
-    page.click("#comparisons_create summary")
-    expect(page.locator("#comparisons_create")).to_contain_text("strategies")
-    expect(page.locator("#comparisons_create")).to_contain_text("required")
-    schema = page.request.get(page.url + "v1/schema/?format=json").json()
-    operations = sum(len(one.keys() & {"get", "post", "put", "patch", "delete"}) for one in schema["paths"].values())
-    expect(page.locator(".api > details")).to_have_count(operations)
-    page.set_viewport_size(PHONE)
-    page.click("#comparisons_list summary")
-    choices = page.locator("#comparisons_list .brief")
-    expect(choices.filter(has_text="-created")).to_have_count(1)
-    assert set(choices.evaluate_all("all => all.map((one) => one.getClientRects().length)")) == {1}
 
 
 EDGES = """all => all.filter((one) => one.checkVisibility()).map((one) => {
@@ -114,42 +93,11 @@ EDGES = """all => all.filter((one) => one.checkVisibility()).map((one) => {
 })"""
 
 
-REFUSED_WHAT_IF = """const real = window.fetch;
-window.fetch = (what, how) => String(what).includes("what-if")
-    ? Promise.resolve(Response.json({ detail: "There is nothing to replay." }, { status: 409 })) : real(what, how);
-"""  # by the network it would be a complaint of the console
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_edge_of_a_field_stands_out_from_the_page(open_page, scheme):
     page = open_page("/comparisons/new/", color_scheme=scheme)
     contrasts = page.locator("main :is(input:not([type=checkbox]), select)").evaluate_all(EDGES)
     assert len(contrasts) > 3 and min(contrasts) >= 3  # WCAG 1.4.11
-
-
-def test_a_listed_time_keeps_to_one_line_on_a_phone(open_page, addresses):
-    page = open_page(addresses["pair"], viewport=PHONE)
-    page.locator(".rows a").first.evaluate("link => { link.textContent = 'A long name, '.repeat(9) }")
-    assert page.locator(".rows time").first.evaluate("time => time.getClientRects().length") == 1
-
-
-def test_what_if_without_an_answer_leaves_no_hole(open_page, addresses):
-    page = open_page("/comparisons/")
-    page.add_init_script(REFUSED_WHAT_IF)
-    page.goto(page.url.replace("/comparisons/", addresses["comparison"]))
-    page.locator("#what-if").scroll_into_view_if_needed()
-    expect(page.locator("#what-said")).to_contain_text("There is nothing to replay.")
-    assert page.locator("#curve").bounding_box() is None
-
-
-def test_a_diagram_of_the_documentation_keeps_its_lines_on_a_phone(open_page):
-    page = open_page("/docs/architecture/", viewport=PHONE)
-    lines = page.locator("article pre").first.evaluate(
-        "pre => pre.querySelector('code').getBoundingClientRect().height / parseFloat(getComputedStyle(pre).lineHeight)"
-    )
-    text = page.locator("article pre").first.text_content()
-    assert round(lines) == text.count("\n")
-    assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
 
 
 def refused_quietly(page, path: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browser import PHONE, grave_faults_of_both_themes, mode
+from tests.kit.browser import grave_faults_of_both_themes, mode
 from tests.kit.race import path_of, shows
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -42,20 +42,6 @@ def test_texts_that_are_written_side_by_side_miss_nothing_and_any_is_shown_on_a_
     page.reload()
     expect(page.locator("#heat")).to_contain_text("Prompt 3 of 3")
     shows(page, together[2].tokens)
-
-
-def test_on_a_phone_the_name_of_a_lane_ends_before_its_numbers(open_page, hire):
-    worker = hire("autoregressive", "static:4", concurrency=[1, 16])
-    worker.claim()
-    worker.finish_all()
-    page = open_page(path_of(worker), viewport=PHONE)
-    mode(page, "finished")
-    for run in (1, 3):
-        expect(lane(page, run, "speed")).not_to_be_empty()
-        name, speed = (
-            page.locator(f"[data-lane='{run}'] {one}").bounding_box() for one in (".who", "[data-number=speed]")
-        )
-        assert name["x"] + name["width"] < speed["x"]
 
 
 @pytest.fixture

@@ -12,7 +12,6 @@ from playwright.sync_api import expect
 
 from tests.kit import make
 from webapp.comparisons.what_if.asking import what_if
-from webapp.docs import site
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
@@ -162,20 +161,3 @@ def test_a_classifier_is_read_from_a_file_and_its_threshold_moves(ended, world, 
     expect(page.locator("#told")).not_to_have_text(before)
     expect(page.locator(".charts .chart :is(.line, .bar)").first).to_be_attached()
     assert page.locator("a:not([href^='#']), form").count() == 0
-
-
-def test_the_site_can_be_read_and_searched_from_a_disk(tmp_path: Path, chromium) -> None:
-    site.write(tmp_path / "site")
-    context = chromium.new_context(offline=True)
-    page = context.new_page()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url))
-    page.goto((tmp_path / "site/index.html").as_uri())
-    page.fill("#docs-search", "break-even")
-    page.click("#docs-found a:has-text('How the numbers are made')")
-    assert "How the numbers are made" in page.title()
-    page.click("nav.pages a:has-text('Decisions')")
-    page.click("article li a >> nth=0")
-    assert page.locator("h1").count() == 1
-    assert asked and all(url.startswith("file:") for url in asked)
-    context.close()

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
-from django.db import connections
 from playwright.sync_api import expect
 
 from tests.kit import make
@@ -25,6 +22,7 @@ NOTE = f"""addEventListener('beforeprint', () => {{
 DRAWN = "() => [...document.querySelectorAll('[data-charts]')].every((place) => place.children.length)"
 SHOWN = "all => all.map((one) => one.checkVisibility() ? one.getBoundingClientRect().width : 0)"
 SIDES = "all => all.map((one) => one.getBoundingClientRect()).map(({ left, right }) => [left, right])"
+WIDE = {"width": 2560, "height": 900}
 SMALLEST_PT, LETTER_PT = 7, 12 * 72 / 96
 
 
@@ -70,13 +68,6 @@ def test_a_printed_list_has_neither_filters_nor_checkboxes(open_page, worker):
     assert page.locator("td.num + td").first.evaluate("cell => getComputedStyle(cell).paddingLeft") == "8px"
 
 
-def test_a_printed_job_that_waits_says_its_priority(open_page, worker):
-    page = open_page("/jobs/", viewport=PAPER)
-    page.emulate_media(media="print")
-    expect(page.locator("td .on-paper")).to_have_text("0")
-    expect(page.locator("td .on-paper")).to_be_visible()
-
-
 def test_labels_of_charts_lie_on_the_paper(open_page, hire):
     worker = hire("autoregressive", "static:4", concurrency=[1, 16])
     worker.claim()
@@ -87,14 +78,6 @@ def test_labels_of_charts_lie_on_the_paper(open_page, hire):
     page.emulate_media(media="print")
     labels = page.locator("svg.chart text:visible").evaluate_all(SIDES)
     assert min(left for left, _ in labels) >= 0 and max(right for _, right in labels) <= PAPER["width"]
-
-
-def test_a_plan_has_no_line_beside_its_whole_page(open_page, transactional_db, by):
-    with ThreadPoolExecutor(1) as pool:  # Django must not meet Playwright's loop
-        study = pool.submit(lambda: make.study(by, PLAN, pair=make.pair(by), dataset=make.dataset(by))).result()
-        pool.submit(connections.close_all).result()
-    page = open_page(f"/studies/{study.pk}/")
-    assert page.locator("article.plan").evaluate("page => getComputedStyle(page).borderLeftWidth") == "0px"
 
 
 def letters(page) -> list[float]:
@@ -109,20 +92,18 @@ def letters(page) -> list[float]:
 
 
 @pytest.mark.parametrize("load", [{}, {"concurrency": [1, 4]}])
-@pytest.mark.parametrize("width", [1280, 2560])
-def test_charts_of_a_comparison_are_readable_on_paper(open_page, hire, load, width):
+def test_charts_of_a_comparison_are_readable_on_paper(open_page, hire, load):
     worker = hire("autoregressive", "static:4", **load)
     worker.claim()
     worker.finish_all()
-    page = open_page(path_of(worker), viewport={"width": width, "height": 900})
+    page = open_page(path_of(worker), viewport=WIDE)
     mode(page, "finished")
     page.locator("#what-if").scroll_into_view_if_needed()
     expect(page.locator("#curve path").first).to_be_attached()
     assert min(letters(page)) >= SMALLEST_PT
 
 
-@pytest.mark.parametrize("width", [1280, 2560])
-def test_charts_of_studies_classifiers_and_runs_are_readable_on_paper(open_page, worker, world, width):
+def test_charts_of_studies_classifiers_and_runs_are_readable_on_paper(open_page, worker, world):
     def made() -> list[str]:
         by = world.actor(world.bob)
         figures.sum_up_ended(seconds=60)
@@ -134,6 +115,6 @@ def test_charts_of_studies_classifiers_and_runs_are_readable_on_paper(open_page,
     worker.claim()
     worker.finish_all()
     for path in [*worker.does(made), "/runs/", f"/pairs/{worker.comparison.pair_id}/history/"]:
-        page = open_page(path, viewport={"width": width, "height": 900})
+        page = open_page(path, viewport=WIDE)
         page.wait_for_function(DRAWN)
         assert min(letters(page)) >= SMALLEST_PT, path

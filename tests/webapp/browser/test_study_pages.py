@@ -149,52 +149,6 @@ def test_a_plan_for_several_users_is_asked_for_in_the_form_and_draws_speed_up_by
     expect(page.locator("tr.load")).to_have_text(["1 at a time", "4 at once", "16 at once"])
 
 
-OVERLAPS = """figures => figures.flatMap((figure) => {
-    const boxes = (kind) => [...figure.querySelectorAll(kind)].map((one) => one.getBoundingClientRect());
-    return boxes("text.name").flatMap((label) => boxes("use.mark").filter((mark) =>
-        mark.left < label.right && mark.right > label.left && mark.top < label.bottom && mark.bottom > label.top));
-})"""
-
-
-def test_no_mark_of_a_plan_stands_on_the_label_of_a_bound(open_page, ready, hands):
-    by, pair, dataset = ready
-    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
-    [bound] = [row["speedup"] for row in plan.document["settings"] if row["role"] == "bound"]
-    tried = [row["params"] for row in plan.document["predictions"]]
-    for row in plan.document["settings"]:
-        if row["measured"]:
-            row["measured"]["ratio"] = bound
-            row["params"] = {name: _largest(tried, name, value) for name, value in row["params"].items()}
-    hands(Study.objects.filter(pk=plan.pk).update, document=plan.document)
-    page = open_page(f"/studies/{plan.pk}/")
-    expect(page.locator("#predicted text.name").first).to_be_visible()
-    expect(page.locator("#predicted use.mark").first).to_be_attached()
-    assert page.locator("#predicted figure").evaluate_all(OVERLAPS) == []
-
-
-def _largest(tried: list[dict[str, Any]], name: str, value: Any) -> Any:
-    """Return the largest number that a parameter was tried with."""
-    return max((row[name] for row in tried if name in row), default=value) if type(value) in (int, float) else value
-
-
-def test_the_shape_of_the_best_tree_has_a_dot_for_each_place(open_page, ready, hands):
-    by, pair, dataset = ready
-    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
-    shape = [{"parent": parent, "rank": rank, "accepted": 0.5} for parent, rank in ((-1, 0), (-1, 1), (0, 0))]
-    trees = {"best": "tree:auto", "sentence": "A tree pays.", "shape": shape}
-    hands(Study.objects.filter(pk=plan.pk).update, document={**plan.document, "trees": trees})
-    page = open_page(f"/studies/{plan.pk}/")
-    expect(page.locator("#tree-shape circle.s-tree")).to_have_count(len(shape))
-    page.focus("#tree-shape")
-    for place in (1, 2):
-        page.keyboard.press("ArrowRight")
-        expect(page.locator("#tree-shape .cursor text")).to_have_text(
-            f"place {place}, alternative {place}: 50 % of the rounds accept it"
-        )
-    page.click("[data-twin='tree-shape'] summary")
-    expect(rows(page, "tree-shape")).to_have_count(len(shape))
-
-
 def test_the_map_of_a_projection_has_a_field_for_each_price_and_acceptance(open_page, ready, hands):
     by, pair, dataset = ready
     projection = hands(make.study, by, PROJECTION, pair=pair, dataset=dataset, card="llama-70b-1b-h100")
@@ -288,15 +242,3 @@ def test_figures_that_are_drawn_meanwhile_are_told_of_and_shown(open_page, ready
 
 def _named(figures: list[dict[str, Any]], slug: str) -> dict[str, Any]:
     return next(figure for figure in figures if figure["slug"] == slug)
-
-
-def test_a_long_name_in_a_legend_breaks_on_a_phone(open_page, ready, hands):
-    by, pair, dataset = ready
-    study = hands(make.study, by, pair=pair, dataset=dataset)
-    page = open_page(f"/studies/{study.pk}/", viewport={"width": 360, "height": 800})
-    button = page.locator(".legend button").first
-    button.evaluate(
-        "button => { button.textContent = 'ssd, fanout geometric, branches 12, backup by n-gram, and more' }"
-    )
-    assert button.evaluate("button => button.getBoundingClientRect().right") <= 360
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360

@@ -7,7 +7,6 @@ import html
 import importlib
 import io
 import re
-from datetime import timedelta
 
 import pytest
 from django.apps import apps
@@ -16,10 +15,9 @@ from django.test.utils import CaptureQueriesContext
 
 from decoding.choice import parse_choices
 from tests.kit import make
-from webapp.accounts.models import AuditEntry
 from webapp.comparisons import figures
-from webapp.comparisons.across import charts, columns, filters
-from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample, SavedView
+from webapp.comparisons.across import columns, filters
+from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.studies.classifiers import services as classifying
@@ -68,7 +66,6 @@ def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_
     page = world.page(world.bob).get(f"/runs/?{query}").content.decode()
     assert f"/api/v1/runs/?{query.replace('&', '&amp;')}" in page
     assert script.get("/api/v1/runs/?speedup_from=nan").status_code == 400
-    assert script.get("/api/v1/runs/line/?cost=gold").json()["field"] == "cost"
     assert world.api(world.charlie).get("/api/v1/runs/").json()["count"] == 0
     assert "static:4" not in world.page(world.charlie).get("/runs/").content.decode()
     world.page(world.bob).post(f"/comparisons/{comparison.pk}/bin/")
@@ -80,26 +77,11 @@ def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, by, ready)
         name="Ours & theirs", pair=ready["pair"], upload=make.upload(by, make.card()), by=by
     )
     ended(by, **ready, strategies=[{"strategy": "disco", "params": {"classifier": str(kept.pk), "cap": 9}}])
-    Figures.objects.update(noisy_count=0)
     client, name = world.page(world.bob), "disco:priced,cap=9 with Ours & theirs"
-    for address, place in (("/runs/", "in_words"), (f"/pairs/{ready['pair'].pk}/history/", "sentence")):
-        answer = client.get(address)
-        assert name in answer.context[place]
-        assert f"</svg>{html.escape(name)}" in answer.content.decode()
-    runs = [*client.get("/runs/").context["chart"]["runs"], *answer.context["history"]["points"]]
-    assert {run["name"] for run in runs} == {"autoregressive", name}
+    assert f"</svg>{html.escape(name)}<" in client.get("/runs/").content.decode()
     Run.objects.filter(strategy="disco").update(params={"classifier": str(ready["pair"].pk), "cap": 9})
-    assert Run.objects.get(strategy="disco").label in client.get("/runs/").context["in_words"], "one that is gone"
-
-
-def test_the_interval_that_a_baseline_once_had_is_forgotten(world, ready):
-    ended(world.actor(world.bob), **ready)
-    own = Figures.objects.filter(run__strategy="autoregressive")
-    assert list(own.values_list("speedup", "speedup_low", "speedup_high")) == [(1, None, None)]
-    own.update(speedup_low=1, speedup_high=1)
-    importlib.import_module("webapp.comparisons.migrations.0002_no_interval_of_the_baseline").forget(apps, None)
-    assert list(own.values_list("speedup_low", "speedup_high")) == [(None, None)]
-    assert world.api(world.bob).get("/api/v1/runs/line/").json()["sentence"].count("too few prompts") == 1
+    label = Run.objects.get(strategy="disco").label
+    assert f"</svg>{label}<" in client.get("/runs/").content.decode(), "its classifier is gone"
 
 
 def test_runs_of_strategies_that_are_settings_now_get_their_names_and_earlier_names_still_find_them(world, ready):
@@ -168,49 +150,31 @@ def test_only_runs_under_the_same_conditions_are_called_alike(world, by, ready, 
     assert ("different conditions" in page) is not alike
 
 
-def test_another_device_is_another_condition_and_the_page_says_so(world, by, ready):
-    ended(by, **ready)
-    ended(by, **ready)
-    second = Comparison.objects.latest("created")
+def test_conditions_keep_their_letter_whatever_is_filtered_and_the_letter_leads_to_their_runs(world, by, ready):
+    """They are numbered by age. Another device makes other conditions."""
+    ended(by, **ready, limit=2)
+    second = ended(by, **ready)
     Sample.objects.filter(run__comparison=second).update(device="another")
     Comparison.objects.filter(pk=second.pk).update(summed=None)
     figures.sum_up_ended(seconds=60)
-    page = world.page(world.bob).get("/runs/").content.decode()
-    assert "2 different conditions: they differ in device or number format." in page
-    one = Conditions.objects.get(device="another")
-    answer = world.page(world.bob).get("/runs/", {"conditions": str(one.pk)})
-    opened = re.findall('href="([^"]*)"[^>]* data-row>', answer.content.decode())
-    assert set(opened) == {f"/comparisons/{second.pk}/"}
-    assert {run["comparison"] for run in answer.context["chart"]["runs"]} == {"one"}
+    client = world.page(world.bob)
+    links = lambda **query: dict(  # noqa: E731
+        re.findall(r'<a href="\?(?:[^"]*;)?conditions=([^"]*)" title="[^"]*">(\w+)</a>', shown_page(client, query))
+    )
+    letters = links()
+    other = Conditions.objects.get(device="another")
+    assert sorted(letters.values()) == ["A", "C"] and letters[str(other.pk)] == "C"  # B has no runs any more
+    assert links(device="another") == {str(other.pk): "C"}
+    page = shown_page(client, {"conditions": str(other.pk)})
+    assert set(re.findall('href="([^"]*)"[^>]* data-row>', page)) == {f"/comparisons/{second.pk}/"}
+    assert (
+        "under one set of conditions: pair · 3 prompts of prompts · greedy" in page
+        and "different conditions" not in page
+    )
 
 
-def test_no_filter_changes_the_letter_of_conditions(world, by, ready):
-    ended(by, **ready, limit=2)
-    ended(by, **ready)
-    ended(by, **ready, strategies=[{"strategy": "heuristic"}])
-    letters = lambda **query: {  # noqa: E731
-        group.conditions.pk: group.letter for group in world.page(world.bob).get("/runs/", query).context["groups"]
-    }
-    everything, some = letters(), letters(strategy="heuristic")
-    assert sorted(everything.values()) == ["A", "B"]
-    assert len(some) == 1 and some.items() <= everything.items()
-    assert list(some.values()) == ["B"]
-
-
-def test_runs_are_counted_by_their_conditions_whether_all_are_shown_or_some_and_those_in_the_bin_are_not(world, ready):
-    by, client = world.actor(world.bob), world.page(world.bob)
-    ended(by, **ready, limit=2)
-    kept, gone = (ended(by, **ready) for _ in range(2))
-    counts = lambda **query: [group.count for group in client.get("/runs/", query).context["groups"]]  # noqa: E731
-    assert counts() == counts(pair=str(ready["pair"].pk)) == [4, 2]
-    client.post(f"/comparisons/{gone.pk}/bin/")
-    assert counts() == counts(pair=str(ready["pair"].pk)) == [2, 2]
-    client.post(f"/comparisons/{kept.pk}/bin/")
-    assert counts() == counts(pair=str(ready["pair"].pk)) == [2]
-    client.post(f"/comparisons/{gone.pk}/restore/")
-    assert counts() == counts(pair=str(ready["pair"].pk)) == [2, 2]
-    assert client.get("/runs/").context["groups"][0].conditions.limit == 3  # of as many runs the newest
-    assert world.page(world.charlie).get("/runs/").context["groups"] == []
+def shown_page(client, query):
+    return client.get("/runs/", query).content.decode()
 
 
 def test_every_column_is_drawn_whatever_a_run_has_in_it(world, ready):
@@ -272,120 +236,7 @@ def test_a_list_is_found_and_counted_in_an_index_of_the_team_alone(world, ready,
         assert "USING COVERING INDEX" in steps[0][3] and "_by_team" in steps[0][3]
 
 
-def test_runs_and_samples_of_before_get_their_team_and_runs_the_time_of_their_launch(world, ready):
-    comparison = ended(world.actor(world.bob), **ready)
-    Run.objects.update(created=comparison.created - timedelta(days=1), team=world.other_team)
-    Sample.objects.update(team=world.other_team)
-    importlib.import_module("webapp.comparisons.migrations.0004_team_of_runs_and_samples").fill(apps, None)
-    assert {(run.team_id, run.created) for run in Run.objects.all()} == {(comparison.team_id, comparison.created)}
-    assert set(Sample.objects.values_list("team_id", flat=True)) == {comparison.team_id}
-
-
-@pytest.mark.parametrize(
-    ("points", "on_line"),
-    [
-        ([("a", 0.0, 1.0), ("b", 1.0, 1.5), ("c", 2.0, 1.4), ("d", 3.0, 1.6)], {"a", "b", "d"}),
-        ([("a", 1.0, 1.0), ("b", 1.0, 1.2)], {"b"}),
-        ([("a", 1.0, 1.2), ("b", 2.0, 1.2)], {"a"}),
-        ([], set()),
-    ],
-)
-def test_on_the_line_stands_what_nothing_beats_in_both(points, on_line):
-    assert charts.front(points) == on_line
-
-
-def test_bounds_and_noisy_runs_do_not_stand_on_the_line_unless_noise_is_asked_for(world, ready):
-    strategies = [{"strategy": "static"}, {"strategy": "oracle"}]
-    ended(world.actor(world.bob), **ready, strategies=strategies)
-    Figures.objects.filter(run__strategy="oracle").update(speedup=9, draft_passes=0.01)
-    Figures.objects.filter(run__strategy="static").update(noisy_count=1)
-
-    def line(**query):
-        runs = world.api(world.bob).get("/api/v1/runs/line/", query).json()["runs"]
-        return {run["label"] for run in runs if run["is_on_line"]}
-
-    assert line() == {"autoregressive"}
-    assert line(noisy="true") == {"static:4"}
-    Figures.objects.update(noisy_count=0)
-    assert line() == {"autoregressive", "static:4"}
-    Figures.objects.filter(run__strategy="static").update(exactness="divergent")
-    assert line() == {"autoregressive"}
-
-
-def test_of_what_was_measured_often_the_last_is_judged_and_not_the_luckiest(world, by, ready):
-    lucky = ended(by, **ready)
-    Figures.objects.filter(run__comparison=lucky, run__strategy="static").update(speedup=9)
-    last = ended(by, **ready)
-    runs = world.api(world.bob).get("/api/v1/runs/line/").json()["runs"]
-    on_line = {run["id"] for run in runs if run["is_on_line"]}
-    assert on_line == {str(run.pk) for run in last.runs.all()}
-    assert sum(run["is_newest"] for run in runs) == 2
-
-
-def test_the_history_of_a_pair_marks_where_what_it_ran_on_changed(world, by, ready):
-    ended(by, **ready)
-    second = ended(by, **ready)
-    ended(by, **ready, limit=1)
-    Comparison.objects.filter(pk=second.pk).update(summed=None, hardware={"torch": "9.9"})
-    Sample.objects.filter(run__comparison=second).update(device="another")
-    figures.sum_up_ended(seconds=60)
-    told = world.api(world.bob).get(f"/api/v1/pairs/{ready['pair'].pk}/history/").json()
-    assert [question["count"] for question in told["questions"]] == [4, 2]
-    assert [point["label"] for point in told["points"]] == ["autoregressive", "static:4"] * 2
-    assert [(change["kind"], change["after"]) for change in told["changes"]] == [("device", "another")]
-    assert "static:4 went from" in told["sentence"] and "hardware changed to another" in told["sentence"]
-    page = world.page(world.bob).get(f"/pairs/{ready['pair'].pk}/history/").content.decode()
-    assert "torch 9.9" in page and page.count("too few prompts</td>") == 2  # static:4, twice; a baseline needs none
-
-
-def test_a_view_is_kept_for_the_team_and_written_down(world):
-    answer = world.page(world.bob).post("/runs/views/", {"name": "fast", "query": "speedup_from=1.2&page=3"})
-    assert answer["Location"] == "/runs/?speedup_from=1.2"
-    assert ">fast</a>" in world.page(world.victor).get("/runs/").content.decode()
-    assert world.api(world.charlie).get("/api/v1/views/").json()["count"] == 0
-    world.page(world.alice).post("/runs/views/", {"name": "fast", "query": "column=speedup"})
-    assert SavedView.objects.get().query == "column=speedup"
-    assert AuditEntry.objects.filter(verb="saved", subject="view").count() == 2
-
-
-@pytest.mark.parametrize(
-    ("query", "told"),
-    [
-        ("nonsense=1", "has no filter 'nonsense'"),
-        ("pair=x", "pair:"),
-        ("speedup_from=much", "speedup_from:"),
-        ("ordering=luck", "ordering is 'luck'"),
-        ("column=luck", "column is 'luck'"),
-        ("cost=luck", "cost is 'luck'"),
-        ("%ff=1", "cannot be read as the query"),
-        ("q=" + "x" * 1999, "2000"),
-    ],
-)
-def test_a_view_that_could_not_be_opened_is_refused(world, query, told):
-    answer = world.api(world.bob).post("/api/v1/views/", {"name": "v", "query": query})
-    assert answer.status_code == 400 and told in answer.json()["detail"]
-    page = world.page(world.bob).post("/runs/views/", {"name": "v", "query": query})
-    assert page.status_code == 422
-    assert not SavedView.objects.exists()
-
-
-def test_a_view_goes_to_the_bin_and_comes_back_unless_its_name_is_taken(world):
-    client, api = world.page(world.bob), world.api(world.bob)
-    client.post("/runs/views/", {"name": "v", "query": "q=a"})
-    view = SavedView.objects.get()
-    assert "Undo" in client.post(f"/runs/views/{view.pk}/bin/", follow=True).content.decode()
-    assert client.post(f"/runs/views/{view.pk}/restore/")["Location"] == "/runs/?q=a"
-    client.post(f"/runs/views/{view.pk}/bin/")
-    client.post("/runs/views/", {"name": "v", "query": "q=b"})
-    refused = api.post(f"/api/v1/views/{view.pk}/restore/")
-    assert refused.status_code == 409 and refused.json()["code"] == "name-taken"
-    other = api.post("/api/v1/views/", {"name": "w", "query": ""}).json()
-    assert api.patch(f"/api/v1/views/{other['id']}/", {"name": "v"}).json()["code"] == "name-taken"
-    assert api.patch(f"/api/v1/views/{other['id']}/", {}).status_code == 400
-    assert api.patch(f"/api/v1/views/{other['id']}/", {"query": "q=c"}).json()["query"] == "q=c"
-
-
-def test_every_column_can_be_sorted_and_every_axis_bounded(world, ready):
+def test_every_column_can_be_sorted_and_every_number_bounded(world, ready):
     ended(world.actor(world.bob), **ready)
     rows = filters.runs(world.actor(world.bob))
     for ordering in filters.ORDERINGS:
@@ -394,15 +245,13 @@ def test_every_column_can_be_sorted_and_every_axis_bounded(world, ready):
         assert filters.filtered(rows, {name: "0.5"}).count() <= 2, name
 
 
-def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_no_point_on_its_axis(world, ready):
+def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_in_no_range(world, ready):
     branches = ("auto", 3, 8)
     strategies = [{"strategy": "ssd", "params": {"branches": each, "placement": "in-turn"}} for each in branches]
     ended(world.actor(world.bob), **ready, strategies=strategies)
     page = world.page(world.bob).get("/runs/", {"column": "branches", "strategy": "ssd", "ordering": "number"})
     told = [re.sub(r"<[^>]*>", " ", row).split() for row in page.context["rows"]]
     assert [each in words for each, words in zip(("auto", "3", "8"), told, strict=True)] == [True] * 3
-    chart = world.api(world.bob).get("/api/v1/runs/line/", {"strategy": "ssd"}).json()
-    assert [run["values"]["branches"] for run in chart["runs"]] == [None, 3, 8]
     assert shown(world, branches_from="2", branches_to="4") == ["ssd:3,branches=3,placement=in-turn"]
 
 

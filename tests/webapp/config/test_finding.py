@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 
 from tests.kit import make
-from webapp.comparisons.across import saved
 from webapp.config import finding
 from webapp.jobs.models import Job
 from webapp.studies.classifiers import services as classifying
@@ -44,19 +43,17 @@ def test_each_kind_gives_its_first_few_and_an_empty_question_lists_pages_and_act
     assert {kind for kind, _ in found(world.page(world.bob), "")} == {"Action", "Page"}
 
 
-def test_jobs_trainings_uploads_and_saved_views_are_found_where_they_are_shown(world, by):
+def test_jobs_trainings_and_uploads_are_found_where_they_are_shown(world, by):
     training, upload = (
         make.training(by, pair=make.pair(by), dataset=make.dataset(by)),
         make.upload(by, {"a.txt": b"one"}, name="owl & mouse"),
     )
     Training.objects.update(name="owl training")
     Job.objects.filter(pk=training.job_id).update(title="owl job")
-    saved.save(name="owl view", query="strategy=static", by=by)
     client = world.page(world.bob)
     urls = {row["kind"]: row["url"] for row in rows(client, "owl") if row["kind"] != "Documentation"}
     assert urls == {
         "Training": f"/trainings/{training.pk}/",
-        "View of runs": "/runs/?strategy=static",
         "Job": f"/jobs/{training.job_id}/",
         "Upload": "/uploads/?q=owl+%26+mouse",
     }
@@ -114,10 +111,3 @@ def test_nothing_of_another_team_or_in_the_bin_is_found_and_viewers_get_no_actio
     checked = ("Job", "Check binned treasure")  # jobs have no bin
     assert found(world.page(world.bob), "treasure") == [("Prompts", "hidden treasure"), checked]
     assert "Action" not in {kind for kind, _ in found(world.page(world.victor), "")}
-
-
-def test_the_page_of_a_pair_leads_to_what_was_made_with_it_and_back_to_the_list(world):
-    made = named(world, "of this pair")
-    shown = world.page(world.victor).get(f"/pairs/{made.pair_id}/").content.decode()
-    assert f'<a href="/comparisons/{made.pk}/">of this pair</a>' in shown
-    assert '<a href="/pairs/">Pairs</a>' in shown and "None yet." in shown

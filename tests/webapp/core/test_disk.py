@@ -19,7 +19,7 @@ from django.db import DatabaseError, OperationalError
 from tests.kit.web import prepare, web
 from webapp.core.disk import is_disk_full
 
-BODIES = {"views": {}, "datasets": {"text": "a prompt\n" * 20_000}}
+BODIES = {"models": {"hub_id": "a/b"}, "datasets": {"text": "a prompt\n" * 20_000}}
 
 
 def caused(error: Exception, by: BaseException) -> Exception:
@@ -79,11 +79,11 @@ def test_on_a_full_disk_reading_goes_on_and_writing_says_why_it_cannot(data, mon
         status, told = ask(f"{address}/readyz")
         assert (status, told["parts"]["disk"]["ok"], told["parts"]["database"]["ok"]) == (503, False, True)
         assert ask(f"{address}/api/v1/me/", token)[0] == 200
-        for noun, code in (("views", "disk-full"), ("datasets", "store-full")):
+        for noun, code in (("models", "disk-full"), ("datasets", "store-full")):
             status, told = ask(f"{address}/api/v1/{noun}/", token, {"name": "x"} | BODIES[noun])
             assert (status, told["code"]) == (507, code) and "disk" in told["detail"]
         (folder / "filling").unlink()
-        assert ask(f"{address}/api/v1/views/", token, {"name": "x"})[0] == 201
+        assert ask(f"{address}/api/v1/models/", token, BODIES["models"])[0] == 202
 
 
 def ask(address: str, token: str = "", body: Any = None) -> tuple[int, Any]:

@@ -29,9 +29,9 @@ def test_every_level_of_every_page_leads_to_a_page(world):
 
 def test_a_part_of_an_entry_stands_below_team_list_and_entry_and_one_that_is_not_there_below_the_list(world):
     addresses = pages(world)
-    levels = trail(world.page(world.bob).get(addresses["pair-history"]))
-    assert [address for address, _ in levels] == ["/team/", "/pairs/", addresses["pair"], ""]
-    assert levels[-1][1] == "Over time"
+    levels = trail(world.page(world.bob).get(addresses["shares"]))
+    assert [address for address, _ in levels] == ["/team/", "/comparisons/", addresses["comparison"], ""]
+    assert levels[-1][1] == "Share"
     answer = world.page(world.bob).get("/pairs/00000000-0000-0000-0000-000000000000/")
     assert answer.status_code == 404
     assert [address for address, _ in trail(answer)] == ["/team/", ""]

@@ -40,7 +40,6 @@ NOT_HERE = {
     "vllm serve": "needs vLLM",
     "python -m sglang": "needs SGLang",
     "trtllm-serve": "needs TensorRT-LLM",
-    "PREFIX_CACHING=0 text-generation-launcher": "needs TGI",
     "DATABASE_URL=": "a worker on another machine; tests/launcher/test_many_machines.py starts such workers",
 }
 

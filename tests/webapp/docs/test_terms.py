@@ -46,6 +46,4 @@ def test_every_word_that_a_page_or_chart_explains_is_in_the_glossary() -> None:
     }
     charts = {path.stem: path.read_text() for path in (ROOT / "static" / "js" / "charts").glob("*.js")}
     assert named and words_of(charts)
-    assert [
-        word for word in {*named, *words_of(charts).values()} if library.anchor_of(word) not in library.terms()
-    ] == []
+    assert [word for word in {*named, *words_of(charts).values()} if library.term(word) is None] == []

@@ -285,7 +285,7 @@ def test_the_step_that_runs_tells_how_far_a_job_is_when_its_parts_are_done(world
     assert (told["step"], told["seconds_left"]) == ({"phase": "projecting", "done": 30, "due": 90}, 40)
     assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(40, abs=1)
     shown = world.page(world.bob).get(f"/jobs/{job.pk}/").content.decode()
-    assert "Projecting: 30 of 90" in shown
+    assert "Projecting: 30 of 90, about 40 s left" in shown
     assert world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()["step"] == told["step"]
     services.reached(job=job, place="static:4 on prompt 1")
     assert Job.objects.get(pk=job.pk).running_step is None

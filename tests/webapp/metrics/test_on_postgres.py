@@ -34,6 +34,9 @@ def test_an_outage_of_the_database_is_told_and_its_end(
         until(is_up, "the database")
         text = read()
         assert "drafthouse_queue_paused{" in text and "drafthouse_database_pool_most 20.0" in text
+        with server.paused():  # it hangs: the rest is told all the same
+            assert "drafthouse_database_up 0.0" in read()
+        until(is_up, "the database to answer again")
         server.stop()
         until(lambda: not is_up(), "the outage to be told")
         assert "drafthouse_queue_paused{" not in read()

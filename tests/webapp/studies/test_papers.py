@@ -40,10 +40,8 @@ def test_rest_and_page_give_every_point_of_every_figure_and_the_methods(world, s
 @pytest.mark.parametrize(
     ("ending", "begins", "kind"),
     [
-        ("svg", b"<svg", "image/svg+xml"),
-        ("pdf", b"%PDF-1.4", "application/pdf"),
         ("csv", b"series,origin", "text/csv"),
-        ("py", b'"""Figure 3', "text/x-python"),
+        ("py", b"# /// script", "text/x-python"),
     ],
 )
 def test_a_figure_is_a_file_of_each_kind(world, study, ending, begins, kind):
@@ -53,7 +51,7 @@ def test_a_figure_is_a_file_of_each_kind(world, study, ending, begins, kind):
     assert answer["Content-Disposition"] == f'attachment; filename="ssd-3.{ending}"'
 
 
-@pytest.mark.parametrize("name", ["ssd-3.png", "ssd-99.svg", "ssd-3", "disco-5.svg", ".svg"])
+@pytest.mark.parametrize("name", ["ssd-3.pdf", "ssd-99.csv", "ssd-3", "disco-5.csv"])
 def test_a_file_that_there_is_not_is_refused_with_those_that_there_are(world, study, name):
     """Figure 5 needs prompts of several categories, which this study has not."""
     answer = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/{name}/")
@@ -95,8 +93,3 @@ def test_parts_that_were_made_of_other_files_are_dropped_before_another_attempt(
     assert services.kept(job=job, made_of="two") == {"made of": "two"}
     study.refresh_from_db()
     assert services.figures_of(study) == []
-
-
-@pytest.mark.parametrize("tail", ["", "ssd-3.csv/"])
-def test_another_team_sees_no_figure(world, study, tail):
-    assert world.api(world.charlie).get(f"/api/v1/studies/{study.pk}/figures/{tail}").status_code == 404

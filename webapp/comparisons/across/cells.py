@@ -8,16 +8,18 @@ from typing import Any
 from uuid import UUID
 
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.urls import reverse
+from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 
-from webapp.comparisons.across.charts import Group
+from decoding.public import STRATEGIES
 from webapp.comparisons.across.columns import RunColumn
-from webapp.comparisons.across.naming import page_of
-from webapp.comparisons.models import Exactness, Run
+from webapp.comparisons.across.rows import RunRow, names_of
+from webapp.comparisons.models import Conditions, Exactness
 from webapp.core.templatetags.ui import ago, count
 from webapp.jobs.models import JobState
 
+NOBODY = str(UUID(int=0))  # addresses resolved one by one would take as long as the rows
 NONE = mark_safe("<td>–</td>")
 OWN_DRAWS = "draws of its own from the same distribution, so not compared word for word"
 STATES = {JobState.SUCCEEDED: "good", JobState.FAILED: "bad", JobState.RUNNING: "warn"}
@@ -33,84 +35,79 @@ HEAD = """<tr class="s-{strategy}">
 <svg class="mark" aria-hidden="true"><use href="{marks}#{strategy}"/></svg>{name}</a></th>
 {cells}</tr>
 """
-GROUP = """<li>
-<a href="{}"{}><b>{}</b>
-{}</a><span class="quiet">{}</span></li>"""
 
 
 @dataclass(frozen=True, slots=True)
 class RunTable:
     shown: Sequence[RunColumn]
-    groups: Mapping[UUID, Group]  # by their conditions
+    known: Mapping[UUID, tuple[str, Conditions]]  # with their letters
     alike: str  # address of the runs under conditions whose id follows
 
-    def rows(self, runs: Sequence[Run], names: Mapping[UUID, str]) -> list[SafeString]:
-        marks = static("marks.svg")
+    def written(self, rows: Sequence[RunRow]) -> list[SafeString]:
+        marks, page, names = static("marks.svg"), reverse("comparison", args=[NOBODY]), names_of(rows)
         return [
             format_html(
-                HEAD, strategy=run.strategy, pk=run.pk, name=names[run.pk], comparison=run.comparison.name,
-                address=page_of(run), label=run.label, marks=marks,
-                cells=mark_safe("\n".join(self._cell(column, run) for column in self.shown)),
+                HEAD, strategy=row["strategy"], pk=row["pk"], name=names[row["pk"]], label=row["label"], marks=marks,
+                comparison=row["comparison__name"], address=page.replace(NOBODY, str(row["comparison_id"])),
+                cells=mark_safe("\n".join(self._cell(column, row) for column in self.shown)),
             )
-            for run in runs
+            for row in rows
         ]  # fmt: skip
 
-    def choices(self, chosen: Group | None) -> SafeString:
-        """Links to the runs under each conditions, as entries of a list."""
-        return format_html_join("\n", GROUP, (
-            (f"{self.alike}{pk}", mark_safe(' aria-current="true"') if group is chosen else "", group.letter,
-             group.sentence, count(group.count))
-            for pk, group in self.groups.items()
-        ))  # fmt: skip
-
-    def _cell(self, column: RunColumn, run: Run) -> SafeString:
-        value = column.of(run)
+    def _cell(self, column: RunColumn, row: RunRow) -> SafeString:
+        value = column.of(row)
         if column.kind == "conditions":
-            return self._letter(self.groups.get(value))
+            return self._letter(self.known.get(value))
         if column.name == "speedup" and value is not None:
-            return _speedup(column.written(value), run)
+            return _speedup(column.written(value), row)
         if column.is_number:
             return format_html('<td class="num">{}</td>', column.written(value))
-        return OTHERS[column.kind](value, run)
+        return OTHERS[column.kind](value, row)
 
-    def _letter(self, group: Group | None) -> SafeString:
-        if group is None:
+    def _letter(self, known: tuple[str, Conditions] | None) -> SafeString:
+        if known is None:
             return NONE
-        link = f"{self.alike}{group.conditions.pk}"
-        return format_html('<td><a href="{}" title="{}">{}</a></td>', link, group.sentence, group.letter)
+        letter, conditions = known
+        link = f"{self.alike}{conditions.pk}"
+        return format_html('<td><a href="{}" title="{}">{}</a></td>', link, conditions, letter)
 
 
-def _speedup(written: str, run: Run) -> SafeString:
-    figures = run.figures
-    if run.choice.spec.role == "baseline":
+def letter(at: int) -> str:
+    """A, B, … Z, AA, AB, …: by the age of conditions, so that no filter changes their letters."""
+    return (letter(at // 26 - 1) if at >= 26 else "") + chr(ord("A") + at % 26)
+
+
+def _speedup(written: str, row: RunRow) -> SafeString:
+    low, high = row["figures__speedup_low"], row["figures__speedup_high"]
+    if STRATEGIES[row["strategy"]].role == "baseline":
         about = "baseline"
-    elif figures.speedup_low is None or figures.speedup_high is None:
+    elif low is None or high is None:
         about = "too few prompts"
     else:
-        about = f"{figures.speedup_low:.2f}–{figures.speedup_high:.2f}"
+        about = f"{low:.2f}–{high:.2f}"
     return format_html('<td class="num"><b>{}</b>\n<span class="quiet">{}</span></td>', written, about)
 
 
-def _noise(noisy_count: int | None, run: Run) -> SafeString:
+def _noise(noisy_count: int | None, row: RunRow) -> SafeString:
     if not noisy_count:
         return format_html('<td class="num">{}</td>', "–" if noisy_count is None else 0)
-    of = count(run.figures.sample_count)
+    of = count(row["figures__sample_count"])
     return format_html('<td class="num"><span class="warn">{} of {}</span></td>', count(noisy_count), of)
 
 
-def _state(state: JobState, run: Run) -> SafeString:
+def _state(state: JobState, row: RunRow) -> SafeString:
     return format_html('<td><span class="{}">{}</span></td>', STATES.get(state, "quiet"), state)
 
 
-def _text(value: Any, run: Run) -> SafeString:
+def _text(value: Any, row: RunRow) -> SafeString:
     title = format_html(' title="{}"', value) if value else ""
     return format_html('<td class="words"{}>{}</td>', title, value or "–")
 
 
-OTHERS: dict[str, Callable[[Any, Run], SafeString]] = {
+OTHERS: dict[str, Callable[[Any, RunRow], SafeString]] = {
     "state": _state,
-    "exactness": lambda value, run: TEXTS.get(value, NONE),
+    "exactness": lambda value, row: TEXTS.get(value, NONE),
     "noise": _noise,
-    "date": lambda value, run: format_html("<td>{}</td>", ago(value)),
+    "date": lambda value, row: format_html("<td>{}</td>", ago(value)),
     "text": _text,
 }

@@ -1,26 +1,22 @@
-"""Filters of a team's runs: one description for page, API, CSV and saved views."""
+"""Filters of a team's runs: one description for page, API and CSV."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import parse_qsl, urlencode
 
 from django import forms
-from django.db.models import F, Prefetch, Q
+from django.db.models import F, Q
 from django.http import QueryDict
 from django_filters import fields
 from django_filters import rest_framework as filters
 
 from decoding.public import FORMER, STRATEGIES
-from webapp.comparisons.across.columns import COLUMNS, COSTS, ORDERS, RANGED
-from webapp.comparisons.models import Conditions, Exactness, Figures, Run, RunQuerySet
-from webapp.core.problems import Invalid
+from webapp.comparisons.across.columns import ORDERS, RANGED
+from webapp.comparisons.models import Exactness, Run, RunQuerySet
 from webapp.jobs.models import JobState
-from webapp.registry.models import Dataset, Pair
 
 ORDERINGS = [sign + name for name in ORDERS for sign in ("", "-")]
-LOOKS = ("ordering", "column", "cost")  # change how runs are shown, not which
 
 
 class Number(filters.NumberFilter):
@@ -68,35 +64,17 @@ class _Named(filters.FilterSet):
 
 
 RANGES = {
-    f"{column.name}_{end}": (column, end, Number(field_name=column.source, lookup_expr=lookup, label=word))
+    f"{column.name}_{end}": Number(field_name=column.source, lookup_expr=lookup, label=word)
     for column in RANGED
     for end, lookup, word in (("from", "gte", "at least"), ("to", "lte", "at most"))
 }
-RunFilter: Any = type("RunFilter", (_Named,), {name: ranged for name, (_, _, ranged) in RANGES.items()})
-KNOWN = (*RunFilter.base_filters, *LOOKS)
+RunFilter: Any = type("RunFilter", (_Named,), RANGES)
 
 
 def runs(actor: Any) -> RunQuerySet:
-    """Return all runs that the actor may see, with no more columns than a row shows: thousands are sorted. What many
-    share, such as their pair, is read once."""
-    rows = Run.objects.visible_to(actor).kept().select_related("comparison__job", "figures")
-    shared = {"comparison__pair": Pair, "comparison__dataset": Dataset}
-    rows = rows.prefetch_related(
-        *(Prefetch(path, kind.objects.only("name")) for path, kind in shared.items()),
-        Prefetch("figures__conditions", Conditions.objects.only("device")),
-    )
-    return rows.only(
-        "created", "number", "strategy", "params", "label", "concurrency", "rate", "recorded", "figures",
-        "comparison__name", "comparison__sampling", "comparison__pair", "comparison__dataset",
-        "comparison__job__state", *(f"figures__{field.name}" for field in Figures._meta.concrete_fields),
-    )  # fmt: skip
-
-
-def points(rows: RunQuerySet, *names: str) -> Any:
-    """Return only these columns of the same runs, for charts of hundreds. Columns of other tables have long names, such
-    as `figures__speedup`."""
-    own = ("pk", "strategy", "params", "label", "concurrency", "rate", "recorded", "comparison_id", "comparison__name")
-    return rows.select_related(None).prefetch_related(None).values_list(*own, *names, named=True)
+    """Return all runs that the actor may see."""
+    found: RunQuerySet = Run.objects.visible_to(actor).kept()
+    return found
 
 
 def sound(asked: QueryDict) -> dict[str, Any]:
@@ -120,26 +98,3 @@ def ordered(rows: RunQuerySet, asked: str) -> RunQuerySet:
         return rows.order_by("-created", "number", "pk")
     by = F(ORDERS[name])
     return rows.order_by(by.desc(nulls_last=True) if asked.startswith("-") else by.asc(nulls_last=True), "pk")
-
-
-def normalised(query: str) -> str:
-    """Check a saved view's query: every name must be known and every value valid, so that the view can always be
-    opened."""
-    try:
-        pairs = parse_qsl(query.removeprefix("?"), max_num_fields=200, errors="strict")
-    except (ValueError, UnicodeDecodeError):
-        raise Invalid(
-            "This cannot be read as the query of an address; copy what stands after the ? of the runs page.",
-            field="query",
-        ) from None
-    if unknown := [name for name, _ in pairs if name not in (*KNOWN, "page")]:
-        raise Invalid(f"The runs page has no filter {unknown[0][:40]!r}; it has {', '.join(KNOWN)}.", field="query")
-    pairs = [(name, value) for name, value in pairs if name != "page"]
-    allowed = {"ordering": ORDERINGS, "column": list(COLUMNS), "cost": list(COSTS)}
-    for name, value in pairs:
-        if name in allowed and value not in allowed[name]:
-            raise Invalid(f"{name} is {value[:40]!r}; it can be {', '.join(allowed[name])}.", field="query")
-    errors = RunFilter({name: value for name, value in pairs if name not in LOOKS}, Run.objects.none()).form.errors
-    for name, sentences in errors.items():
-        raise Invalid(f"{name}: {' '.join(sentences)}", field="query")
-    return urlencode(pairs)

@@ -23,7 +23,6 @@ from decoding.public import (
     BadStrategy,
     Choice,
     Load,
-    PlayedSimulation,
     RecordedComparison,
     Simulation,
     Slider,
@@ -34,7 +33,6 @@ from decoding.public import (
     oracle,
     parse_choices,
     simulate,
-    simulate_played,
 )
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
@@ -167,12 +165,10 @@ def _is_ahead(strategy: str) -> bool:
     return STRATEGIES[strategy].prepares_ahead
 
 
-def _play(found: RecordedComparison, choice: Choice) -> Simulation | PlayedSimulation:
+def _play(found: RecordedComparison, choice: Choice) -> Simulation:
     if refused := unknown(found, choice):
         raise refused
-    if choice.load == ONE and not choice.spec.prepares_ahead:
-        return simulate(found, choice)
-    return simulate_played(found, choice, choice.load.concurrency)
+    return simulate(found, choice, choice.load.concurrency)
 
 
 def _fit(
@@ -222,7 +218,7 @@ def _with(choice: Choice, param: str, value: float) -> Choice:
     return Choice(choice.strategy, {**choice.params, param: value}).at(choice.load)
 
 
-def _point(value: Any, at: Simulation | PlayedSimulation) -> dict[str, float]:
+def _point(value: Any, at: Simulation) -> dict[str, float]:
     low, high = at.possible
     return {"value": value, "ratio": at.ratio, "low": low, "high": high, "unmeasured": at.unmeasured}
 
@@ -256,7 +252,7 @@ def answers_along(comparison: Comparison, asked: str, most: int) -> list[dict[st
 def _result(
     found: RecordedComparison,
     choice: Choice,
-    simulation: Simulation | PlayedSimulation,
+    simulation: Simulation,
     fit: Mapping[str, Any],
 ) -> dict[str, Any]:
     correction = fit["correction"]

@@ -9,7 +9,6 @@ from typing import Any
 from decoding.public import (
     STRATEGIES,
     Choice,
-    PlayedSimulation,
     RecordedComparison,
     Simulation,
     SsdTracks,
@@ -18,7 +17,7 @@ from decoding.public import (
 )
 
 
-def _prices(found: RecordedComparison, simulation: PlayedSimulation) -> Iterator[str]:
+def _prices(found: RecordedComparison, simulation: Simulation) -> Iterator[str]:
     """Say which prices of joint passes were measured here, and which are extended."""
     users = simulation.users
     measured = _counted(sorted(found.widest))
@@ -94,7 +93,7 @@ def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
 def notes_of(
     found: RecordedComparison,
     choice: Choice,
-    simulation: Simulation | PlayedSimulation,
+    simulation: Simulation,
     fit: Mapping[str, Any],
 ) -> Iterator[str]:
     correction = fit["correction"]
@@ -110,7 +109,7 @@ def notes_of(
             "gets the mean price, so do not rely on small differences between lookaheads. Repeat the comparison on a "
             "quiet machine or on more prompts."
         )
-    if isinstance(simulation, PlayedSimulation) and simulation.users > 1:
+    if simulation.users > 1:
         yield from _prices(found, simulation)
     elif simulation.unmeasured > 0:
         yield (

@@ -24,7 +24,7 @@ ON_A_CHART = re.compile(r'^export const term = "([^"]+)";$', re.MULTILINE)
 @register.simple_tag(takes_context=True)
 def term(context: Context, word: str, sentence: str = "", page: str = library.GLOSSARY) -> SafeString:
     """Explain a word of the glossary, or one that brings its sentence. Without either, the page's author is wrong."""
-    found = library.terms().get(library.anchor_of(word)) or (Term(word, "", sentence) if sentence else None)
+    found = library.term(word) or (Term(word, "", sentence) if sentence else None)
     if found is None:
         raise template.TemplateSyntaxError(f"docs/glossary.md does not explain {word!r}.")
     explained = of_whole_page(context, "explained")
@@ -43,7 +43,7 @@ def _mark(found: Term, id: str, address: str) -> SafeString:
 @register.simple_tag(takes_context=True)
 def term_if_known(context: Context, word: str) -> SafeString:
     """Explain the label of a field if the glossary has it."""
-    return term(context, word) if library.anchor_of(word) in library.terms() else SafeString("")
+    return term(context, word) if library.term(word) else SafeString("")
 
 
 @register.simple_tag(takes_context=True)
@@ -56,15 +56,13 @@ def term_of_column(context: Context, column: Any) -> SafeString:
 def terms_of_charts(context: Context) -> SafeString:
     """Hand to the headings of charts (core/charts.js) the words that they explain and nothing above them does."""
     known = of_whole_page(context, "explained")
-    words = {name: library.terms()[library.anchor_of(word)] for name, word in words_of(drawn(context)).items()}
-    found = {name: word for name, word in words.items() if word.sentence not in known}
-    if not found:
-        return SafeString("")
+    words = {name: library.term(word) for name, word in words_of(drawn(context)).items()}
     shown = {
         name: {"name": one.name, "sentence": one.sentence, "address": _address(context, library.GLOSSARY, one)}
-        for name, one in found.items()
+        for name, one in words.items()
+        if one and one.sentence not in known
     }
-    return json_script(shown, "terms")
+    return json_script(shown, "terms") if shown else SafeString("")
 
 
 def words_of(charts: dict[str, str]) -> dict[str, str]:

@@ -6,12 +6,12 @@ from typing import Any
 
 from rest_framework import serializers
 
-from decoding.public import LARGEST_KEY, SERVER_DTYPES, SERVER_NAME, USUAL_DEADLINE_S, USUAL_SERVER_DTYPE, dialects
+from decoding.public import DIALECTS, LARGEST_KEY, SERVER_DTYPES, SERVER_NAME, USUAL_DEADLINE_S, USUAL_SERVER_DTYPE
 from webapp.core.api import Input, Output, Visible
 from webapp.registry.models import Endpoint, LanguageModel
 from webapp.registry.serializers import COMMON, FindingOut, ModelName
 
-DIALECTS = [(name, dialect.title) for name, dialect in dialects().items()]
+KINDS = [(name, dialect.title) for name, dialect in DIALECTS.items()]
 
 
 class Key(serializers.RegexField):
@@ -40,7 +40,7 @@ class NewEndpoint(Input):
     url = serializers.CharField(
         max_length=300, label="Address", help_text="with http or https, host and port; /v1 at its end is left out"
     )
-    dialect = serializers.ChoiceField(choices=DIALECTS, help_text="the program that answers there")
+    dialect = serializers.ChoiceField(choices=KINDS, help_text="the program that answers there")
     model = serializers.CharField(
         max_length=200, required=False, default="", allow_blank=True, label="Name of the model",
         help_text="on the server; empty: the one that the server lists",

@@ -72,8 +72,6 @@ def _with(**parts: Sound) -> Sound:
 
 _NUMBERS = _by_name(_is_measure)
 _POINTS = _all_of(_row(2))
-_LEARNT = _with(prompts=_is_number, auc=_is_number, speedup=_is_number, low=_is_measure, high=_is_measure)
-_POINT = {"prompts", "auc", "speedup", "low", "high"}
 SHAPES: dict[str, Sound] = {
     "pair": _all_of(lambda value: isinstance(value, str), most=2),
     "features": _all_of(lambda value: isinstance(value, str)),
@@ -81,15 +79,11 @@ SHAPES: dict[str, Sound] = {
     "draft_left_out": lambda value: isinstance(value, str) and len(value) <= 400,
     "machine": lambda value: isinstance(value, str) and len(value) <= 200,
     "data": _by_name(lambda value: isinstance(value, str) and len(value) <= 64),
-    "learning": lambda value: (
-        _with(points=_all_of(_LEARNT, most=20), enough=_is_measure)(value)
-        and "points" in value
-        and all(point.keys() >= _POINT for point in value["points"])
-    ),
     "thresholds": _NUMBERS,
     "cap": _is_number,
     "sampling": _with(temperature=_is_number),
     "prompts": _NUMBERS,
+    "shared": _NUMBERS,
     "labelled": _NUMBERS,
     "metrics": lambda value: (
         _with(reliability=_all_of(_row(3)), roc=_POINTS, pr=_POINTS)(value)

@@ -8,7 +8,7 @@ from uuid import UUID
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from decoding.public import DESIGNS, OURS, learning_sentence, rule_of, sharing_sentence
+from decoding.public import DESIGNS, OURS, rule_of, sharing_sentence
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -107,6 +107,7 @@ def content(found: Classifier) -> dict[str, Any]:
         "rules": rules,
         "own_rule": own if own in rules else next(iter(rules), ""),
         "design": DESIGNS[design],
+        "sharing": sharing_sentence(found.card),
         "ablations": reading.ablations(found.card),
         "predicted": sorted(reading.predicted_in(found.card).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
@@ -114,9 +115,6 @@ def content(found: Classifier) -> dict[str, Any]:
             "card": found.card,
             "strategies": {rule: reading.asking(rule) for rule in rules},
             "levels": reading.levels(found.card),
-            "learning": " ".join(
-                filter(None, (learning_sentence(found.card.get("learning", {})), sharing_sentence(found.card)))
-            ),
             "lines": lines(training.job) if training else [],
         },
     }

@@ -39,6 +39,7 @@ from worker.jobs.comparison.messages import (
 )
 from worker.jobs.comparison.tracing import Tracing, which
 from worker.messages import Cancelled, Emit, JobProgress, PairLoaded
+from worker.servers import opened
 
 logger = logging.getLogger("drafthouse.engine")
 LAST_LINES = 6
@@ -63,8 +64,8 @@ def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cance
 def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
-        return load_pair(order.pair, residents, order.servers.reach())
-    return ServersOnly(order.servers.reach()), PairLoaded(describe_machine(ELSEWHERE, ELSEWHERE, threads=0))
+        return load_pair(order.pair, residents, opened(order.servers))
+    return ServersOnly(opened(order.servers)), PairLoaded(describe_machine(ELSEWHERE, ELSEWHERE, threads=0))
 
 
 def in_no_words(tokens: Sequence[int]) -> str:

@@ -6,11 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.choice import Choice
 from decoding.measure.sample import SampleResult
 from decoding.trace.events import Event
 from worker.messages import LocalPair, PairOrder, Report
-from worker.servers import NO_SERVERS, ServersAsked
+
+NO_SERVERS = Reach()
 
 READING, WARMING, WEIGHING = "reading prompts", "warming up", "measuring costs"  # phases before the first sample
 
@@ -34,7 +36,7 @@ class ToCompare(PairOrder):
     finished: Sequence[SampleResult] = ()  # of the prompts that are not settled: decoded before, by any attempt
     given_up: frozenset[Which] = frozenset()  # these broke, and are not tried again
     prices: Mapping[str, Any] = field(default_factory=dict)  # of its classifiers, as an earlier engine weighed them
-    servers: ServersAsked = NO_SERVERS  # those that the choices name
+    servers: Reach = NO_SERVERS  # those that the choices name
     needs_servers: bool = False  # whether a server that cannot be met ends it, and not only its own samples
 
     def memory(self) -> int:

@@ -12,16 +12,14 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
 from decoding.backends.contestants.servers.client import Client, Head, Read
 from decoding.backends.contestants.servers.dialects.base import (
     LONGEST_DRAFT,
-    Ask,
     Dialect,
+    EventReader,
     Json,
     Piece,
-    Speculation,
     refuse,
 )
 from decoding.backends.contestants.servers.sse import Events
@@ -64,7 +62,7 @@ class AnswerReader:
     """Reads one answer. `tell` gets its events; times count from when the request was sent."""
 
     def __init__(self, request: Request, name: str, words: Words, tokenizer: Tokenizer | None, tell: Tell) -> None:
-        self._request = request
+        self.request = request
         self._name = name
         self._words = words
         self._tokenizer = tokenizer
@@ -103,13 +101,13 @@ class AnswerReader:
     @property
     def _most(self) -> int:
         """Number of tokens that the answer may have before it counts as one that never ends."""
-        return self._request.sampling.max_new_tokens + SPARE
+        return self.request.sampling.max_new_tokens + SPARE
 
     def _require_end(self, one: Delivery) -> None:
         """Give up a server that goes on past what it was asked for, or says so."""
         tokens, characters = self._count + len(one.tokens), self._length + len(one.text)
         if max(tokens, one.total or 0) > self._most or characters > self._most * LONGEST_TOKEN:
-            asked = self._request.sampling.max_new_tokens
+            asked = self.request.sampling.max_new_tokens
             raise ServerFailed(f"{self._name} was asked for {asked} tokens and does not end, so it was cut off.")
 
     def _flush(self) -> None:
@@ -139,7 +137,7 @@ class AnswerReader:
 
     def _start(self, at_ns: int) -> None:
         arrived_ns, queued_ns = self._arrived
-        prompt = len(self._request.prompt) or (self._report and self._report.prompt_tokens) or 0
+        prompt = len(self.request.prompt) or (self._report and self._report.prompt_tokens) or 0
         self._tell(Started(prompt, at_ns, arrived_ns, queued_ns))
 
     def lacks(self, figures: Iterable[str]) -> bool:
@@ -173,7 +171,7 @@ class AnswerReader:
         return Decoded(tokens, reason, text)
 
     def _check_prompt(self, report: Reported) -> None:
-        own = len(self._request.prompt)
+        own = len(self.request.prompt)
         if own and report.prompt_tokens not in (None, own):
             raise ServerFailed(
                 f"{self._name} read the prompt as {report.prompt_tokens} tokens, and the target's tokenizer reads it "
@@ -187,7 +185,7 @@ class AnswerReader:
         if not self._ids:
             return self._spelled(text) if text else []
         if report.new_tokens and report.new_tokens > len(self._ids):
-            has_end = self._finish == "eos" and self._ids[-1] in self._request.ending.end_tokens
+            has_end = self._finish == "eos" and self._ids[-1] in self.request.ending.end_tokens
             spelled = [*self._spelled(text), *self._ids[len(self._ids) - has_end :]]
             if len(spelled) == report.new_tokens:
                 return spelled
@@ -197,8 +195,8 @@ class AnswerReader:
     def _spelled(self, text: str) -> list[int]:
         """Encode the text as it follows the prompt."""
         assert self._tokenizer
-        prompt = list(self._request.prompt)
-        whole = self._tokenizer.encode(self._request.text + text)
+        prompt = list(self.request.prompt)
+        whole = self._tokenizer.encode(self.request.text + text)
         return whole[len(prompt) :] if whole[: len(prompt)] == prompt else self._tokenizer.encode(text)
 
     def _check_vocabulary(self, text: str) -> None:
@@ -216,7 +214,7 @@ class AnswerReader:
             )
 
     def _doubt(self, tokens: Sequence[int], report: Reported) -> str:
-        if self._request.choice.params.get("speculation") == "on" and report.num_draft_tokens == 0:
+        if self.request.choice.params.get("speculation") == "on" and report.num_draft_tokens == 0:
             return "it was asked to speculate and drafted nothing"
         told, came = report.new_tokens, len(tokens)
         is_end = self._finish == "eos" and told == came + 1  # the end token counts, and some servers do not send it
@@ -237,8 +235,8 @@ class AnswerReader:
     def _cut(self, tokens: list[int]) -> tuple[list[int], FinishReason]:
         """End the text where every other strategy ends it."""
         assert self._finish
-        found = self._request.ending.find(tokens, len(tokens)) if tokens else None
-        most = self._request.sampling.max_new_tokens
+        found = self.request.ending.find(tokens, len(tokens)) if tokens else None
+        most = self.request.sampling.max_new_tokens
         if found and found[0] <= most:
             return tokens[: found[0]], found[1]
         is_short = self._finish == "length" and (len(tokens) or self._count) < most
@@ -251,22 +249,17 @@ def _alike(own: str, text: str) -> bool:
     return long.startswith(short) or short[:200] == long[:200]
 
 
-def ask_of(request: Request, model: str) -> Ask:
-    speculation: Speculation = request.choice.params.get("speculation", "as-started")  # type: ignore[assignment]
-    return Ask(model, request.prompt, request.text, request.sampling, request.seed, uuid4().hex, speculation)
-
-
 async def ask_until_answered(
-    client: Client, dialect: Dialect, ask: Ask, answer: AnswerReader, arrived_ns: int, queued_ns: int, sleep: Sleep
+    client: Client, dialect: Dialect, model: str, answer: AnswerReader, arrived_ns: int, queued_ns: int, sleep: Sleep
 ) -> None:
     """Ask, wait as long as the server wishes, and read its answer to the end."""
-    body = json.dumps(dialect.body(ask)).encode()
+    body = json.dumps(dialect.body(answer.request, model)).encode()
     waited_s = 0.0
     for tries in itertools.count(1):
         answer.begin(arrived_ns, queued_ns + round(waited_s * 1e9))
-        async with client.ask("POST", dialect.route, body) as (head, reads), aclosing(reads):
+        async with client.ask(dialect.route, body) as (head, reads), aclosing(reads):
             if head.status == 200:
-                return await _read(reads, client.words, dialect, ask, answer)
+                return await _read(reads, client.words, dialect.reader(answer.request), answer)
             words = await _explanation(reads, client.words)
         pause = _pause(head) if head.status in LATER else None
         if pause is None:
@@ -280,16 +273,14 @@ async def ask_until_answered(
         waited_s += pause
 
 
-async def _read(
-    reads: AsyncGenerator[Read, None], words: Words, dialect: Dialect, ask: Ask, answer: AnswerReader
-) -> None:
-    events, reading = Events(), dialect.reading(ask)
+async def _read(reads: AsyncGenerator[Read, None], words: Words, reader: EventReader, answer: AnswerReader) -> None:
+    events = Events()
     async for at_ns, raw in reads:
         for data in events.feed(raw):
             if data.strip() != b"[DONE]":
                 event = _parsed(data, words)
                 refuse(event)
-                answer.add(at_ns, reading.piece(event))
+                answer.add(at_ns, reader.piece(event))
 
 
 def _parsed(data: bytes, words: Words) -> Json:

@@ -123,7 +123,7 @@ class Client:
 
     def __init__(self, spec: EndpointSpec, reach: Reach) -> None:
         self.spec = spec
-        key = reach.key_of(spec.key) if spec.key else ""
+        key = reach.keys[spec.key] if spec.key else ""
         self.words = Words(key)
         self._headers = [
             ("Host", spec.place.origin),
@@ -147,13 +147,7 @@ class Client:
 
     async def get(self, route: str) -> tuple[Head, bytes]:
         """Ask for a small answer."""
-        return await self._small("GET", route, None)
-
-    async def post(self, route: str, body: bytes) -> tuple[Head, bytes]:
-        return await self._small("POST", route, body)
-
-    async def _small(self, method: str, route: str, body: bytes | None) -> tuple[Head, bytes]:
-        async with self.ask(method, route, body) as (head, reads), aclosing(reads):
+        async with self.ask(route) as (head, reads), aclosing(reads):
             answer = b""
             async for _, more in reads:
                 answer += more
@@ -163,16 +157,16 @@ class Client:
 
     @asynccontextmanager
     async def ask(
-        self, method: str, route: str, body: bytes | None
+        self, route: str, body: bytes | None = None
     ) -> AsyncGenerator[tuple[Head, AsyncGenerator[Read, None]], None]:
-        """Send a request. Yields the answer's head and its body as it comes in."""
+        """Post a body, or get what has none. Yields the answer's head and its body as it comes in."""
         async with AsyncExitStack() as stack:
-            response = await self._sent(stack, method, route, body)
+            response = await self._sent(stack, route, body)
             headers = {name.decode("latin-1").lower(): value.decode("latin-1") for name, value in response.headers}
             reason = response.extensions["reason_phrase"].decode("latin-1")
             yield Head(response.status, self.words.plain(reason)[:80], headers), self._body(response, headers)
 
-    async def _sent(self, stack: AsyncExitStack, method: str, route: str, body: bytes | None) -> httpcore2.Response:
+    async def _sent(self, stack: AsyncExitStack, route: str, body: bytes | None) -> httpcore2.Response:
         """Send on a kept connection if there is one, and on a new one if the server has just closed that."""
         headers = [*self._headers, *([("Content-Type", "application/json")] if body is not None else [])]
         while True:
@@ -182,7 +176,11 @@ class Client:
                 steps.append(step)
 
             asked = self._pool.stream(
-                method, self.url(route), headers=headers, content=body, extensions={**LIMITS, "trace": note}
+                "GET" if body is None else "POST",
+                self.url(route),
+                headers=headers,
+                content=body,
+                extensions={**LIMITS, "trace": note},
             )
             try:
                 return await stack.enter_async_context(asked)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import itertools
-import json
 import queue as queues
 import threading
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
@@ -16,7 +15,6 @@ from decoding.backends.contestants.base import Answers, Contestant, Request, Sin
 from decoding.backends.contestants.servers.answer import (
     AnswerReader,
     Sleep,
-    ask_of,
     ask_until_answered,
     refusal,
 )
@@ -40,27 +38,14 @@ Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """An event of a request, on its way from the event loop to the request's sink."""
-
-    request: Request
-    event: Event
-
-
-@dataclass(frozen=True, slots=True)
-class Done:
-    request: Request
-    answer: Decoded | BrokenModel
-
-
-@dataclass(frozen=True, slots=True)
 class Over:
     """The loop has nothing more to send."""
 
     error: BaseException | None = None
 
 
-Put = Callable[[Told | Done | Over], None]
+Told = tuple["Request", Event | Decoded | BrokenModel]  # what happened, or the answer
+Put = Callable[[Told | Over], None]
 
 
 class Server:
@@ -71,12 +56,11 @@ class Server:
         self.dialect: Dialect = dialect_called(spec.dialect)
         self.client = Client(spec, reach)
         self.model = spec.model
-        self._cut_alike: set[str] = set()  # prompts that the server cuts as the target's tokenizer does
         self.needs_counters = bool(self.dialect.metrics)
 
     async def meet(self) -> None:
         """Ask what it serves. Refuse it if that is another model than the endpoint names."""
-        head, raw = await self.client.get(self.dialect.models())
+        head, raw = await self.client.get(self.dialect.lists)
         if head.status in (401, 403) or 300 <= head.status < 400:
             raise refusal(self.client, self.dialect, head, "")
         names = self._names(raw) if head.status == 200 else []
@@ -93,22 +77,6 @@ class Server:
             return [name for name in self.dialect.names(listed) if 0 < len(name) <= LONGEST_NAME]
         except (ValueError, AttributeError, TypeError):
             return []
-
-    async def require_same_ids(self, request: Request) -> None:
-        """Refuse a server that takes text and cuts this prompt into other ids than the target's tokenizer."""
-        if not self.dialect.tokenizes or not request.prompt or request.text in self._cut_alike:
-            return
-        head, raw = await self.client.post(self.dialect.tokenizes, json.dumps(self.dialect.cut(request.text)).encode())
-        try:
-            found = self.dialect.cut_ids(self.client.words.json(raw)) if head.status == 200 else ()
-        except ValueError:
-            found = ()
-        if found and found != tuple(request.prompt):
-            raise ServerFailed(
-                f"{self.spec.name} cuts the prompt into other tokens than the target's tokenizer ({len(found)} and "
-                f"{len(request.prompt)}), so it serves another model."
-            )
-        self._cut_alike.add(request.text)
 
     async def counts(self) -> dict[str, float]:
         """The server's counters of speculative decoding; empty if it shows none."""
@@ -208,23 +176,23 @@ class Servers(Contestant):
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE
     ) -> Answers:
-        inbox: queues.SimpleQueue[Told | Done | Over] = queues.SimpleQueue()
+        inbox: queues.SimpleQueue[Told | Over] = queues.SimpleQueue()
         serving = self._running.call(_begun(self._serve(requests, cancelled, load, inbox.put)))
         sinks: dict[Request, EventSink] = {}
         try:
             while True:
                 match inbox.get():
-                    case Told(request, event):
-                        if request not in sinks:
-                            sinks[request] = sink_for(request)
-                        sinks[request].emit(event)
-                    case Done(request, answer):
-                        sinks.pop(request, None)
-                        yield request, answer
                     case Over(error):
                         if error:
                             raise error
                         return
+                    case request, (Decoded() | BrokenModel()) as answer:
+                        sinks.pop(request, None)
+                        yield request, answer
+                    case request, event:
+                        if request not in sinks:
+                            sinks[request] = sink_for(request)
+                        sinks[request].emit(event)
         finally:  # no request of this run may be under way when the next begins
             self._running.call(_ended(serving))
 
@@ -281,9 +249,7 @@ class Servers(Contestant):
         request = arrived.request
         server = self._server(request.choice)
         words = server.client.words
-        answer = AnswerReader(
-            request, server.spec.name, words, self._tokenizer, lambda event: put(Told(request, event))
-        )
+        answer = AnswerReader(request, server.spec.name, words, self._tokenizer, lambda event: put((request, event)))
         try:
             async with asyncio.timeout(server.spec.deadline_s):
                 done: Decoded | BrokenModel = await self._decoded(server, arrived, clock, load, answer)
@@ -292,18 +258,19 @@ class Servers(Contestant):
             done = ServerFailed(late)
         except ServerFailed as error:
             done = error
-        put(Done(request, done))
+        put((request, done))
 
     async def _decoded(
         self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: AnswerReader
     ) -> Decoded:
         is_single = load == ONE
         server.dialect.require(arrived.request.sampling)
-        await server.require_same_ids(arrived.request)
         before = await server.counts() if is_single else {}
         arrived_ns, queued_ns = (0, 0) if is_single else (arrived.at_ns, clock.now() - arrived.at_ns)
-        ask = ask_of(arrived.request, server.model)
-        await ask_until_answered(server.client, server.dialect, ask, answer, arrived_ns, queued_ns, self._sleep)
+        asked = ask_until_answered(
+            server.client, server.dialect, server.model, answer, arrived_ns, queued_ns, self._sleep
+        )
+        await asked
         if not answer.lacks(server.dialect.metrics):
             server.needs_counters = False
         elif before:

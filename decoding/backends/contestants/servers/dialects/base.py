@@ -1,7 +1,4 @@
-"""Dialect: how one kind of server is asked, and how its stream is read. Standard library only.
-
-A module of this package defines `DIALECT`. To add one, subclass Dialect, or OpenAI's in `openai.py`.
-"""
+"""Dialect: how one kind of server is asked, and how its stream is read. Standard library only."""
 
 from __future__ import annotations
 
@@ -10,11 +7,14 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, ServerFailed
 from decoding.trace.events import FinishReason, Reported
+
+if TYPE_CHECKING:
+    from decoding.backends.contestants.base import Request
+    from decoding.dice.sampling import Sampling
 
 LARGEST = 2**31 - 1  # of any number; databases hold no larger one in a column of whole numbers
 LONGEST_DRAFT = 1024  # tokens that one verification may read
@@ -22,20 +22,6 @@ LONGEST_DRAFT = 1024  # tokens that one verification may read
 POSITION = re.compile(r'[{,]position="(\d{1,4})"')
 
 Json = dict[str, Any]
-Speculation = Literal["as-started", "on", "off"]
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One text to continue, as every dialect's request is made from."""
-
-    model: str
-    prompt: Sequence[int]  # empty if nobody here has the tokenizer
-    text: str
-    sampling: Sampling
-    seed: int
-    salt: str  # new for each request: dialects that take it cannot use another request's prefix
-    speculation: Speculation = "as-started"
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,38 +36,39 @@ class Piece:
     is_same_step: bool = False  # its tokens come from the same verification as the last piece's
 
 
-NOTHING = Piece()
-
-
-class EventReader:
+class EventReader(ABC):
     """Reads the stream of one request. Subclasses keep what they need to remember between events."""
 
+    def __init__(self, request: Request) -> None:
+        self.request = request
+
+    @abstractmethod
     def piece(self, event: Json) -> Piece:
-        raise NotImplementedError
+        """Read one event."""
 
 
 class Dialect(ABC):
     name: ClassVar[str]
     title: ClassVar[str]
-    met: ClassVar[str]  # the real server that it was tried with; empty if its documents are all we had
     programs: ClassVar[tuple[str, ...]] = ()  # commands that start such a server
     route: ClassVar[str]
+    reader: ClassVar[type[EventReader]]
     health: ClassVar[str] = "/health"
+    lists: ClassVar[str]  # route that lists what the server serves
     takes_ids: ClassVar[bool]  # whether the prompt goes as token ids
     cache: ClassVar[str]  # how its prefix cache is kept out, in words
     switches: ClassVar[bool] = False  # whether a request can switch speculation
     goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
-    tokenizes: ClassVar[str] = ""  # route that cuts a text into ids, for a dialect that takes text
     metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics
     accepted_at: ClassVar[str] = ""  # their counter at /metrics of accepted tokens, with a label `position`
 
     @abstractmethod
-    def body(self, ask: Ask) -> Json:
-        """Make the request's body."""
+    def body(self, request: Request, model: str) -> Json:
+        """Make the request's body. `model` is its name on the server."""
 
     @abstractmethod
-    def reading(self, ask: Ask) -> EventReader:
-        """Make the reader of the request's stream."""
+    def names(self, listed: Json) -> list[str]:
+        """Read the names of the models from the answer of the route that lists them."""
 
     def require(self, sampling: Sampling) -> None:
         """Refuse sampling that a request cannot ask for."""
@@ -90,25 +77,9 @@ class Dialect(ABC):
                 f"{self.title} has no field to ignore the end token. Leave out --ignore-eos, or leave this server out."
             )
 
-    def cut(self, text: str) -> Json:
-        """Make the body of a request that cuts a text into ids."""
-        raise NotImplementedError
-
-    def cut_ids(self, answer: Any) -> tuple[int, ...]:
-        """Read the ids from the answer to that request."""
-        raise NotImplementedError
-
     def model_in(self, command: Sequence[str]) -> str:
         """Find the model's name in the command that starts the server, if the server does not tell it."""
         return ""
-
-    @abstractmethod
-    def models(self) -> str:
-        """Return the route that lists what the server serves."""
-
-    @abstractmethod
-    def names(self, listed: Json) -> list[str]:
-        """Read the names of the models from the answer of that route."""
 
 
 def refuse(event: Json) -> None:

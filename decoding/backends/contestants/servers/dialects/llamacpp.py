@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import ClassVar
+from typing import TYPE_CHECKING
 
 from decoding.backends.contestants.servers.dialects.base import (
     LONGEST_DRAFT,
-    Ask,
     EventReader,
     Json,
     Piece,
@@ -21,6 +20,9 @@ from decoding.backends.contestants.servers.dialects.openai import OpenAI
 from decoding.errors import ServerFailed
 from decoding.trace.events import FinishReason, Reported
 
+if TYPE_CHECKING:
+    from decoding.backends.contestants.base import Request
+
 FINISHES: dict[str, FinishReason] = {"eos": "eos", "limit": "length", "word": "stop"}
 
 
@@ -28,8 +30,8 @@ class LlamaCppReader(EventReader):
     """Reads one event per token. All tokens of one verification carry the same `predicted_ms`, so the counts beside
     them tell where a verification begins and how much of its draft was accepted."""
 
-    def __init__(self, may_draft: bool) -> None:
-        self._may_draft = may_draft
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
         self._at: object = None
         self._drafted = self._accepted = 0
         self._steps: Counter[int] = Counter()  # accepted tokens -> verifications of a draft
@@ -53,7 +55,7 @@ class LlamaCppReader(EventReader):
 
     def _count(self, timings: Json) -> None:
         drafted, accepted = whole(timings.get("draft_n")) or 0, whole(timings.get("draft_n_accepted")) or 0
-        if drafted and not self._may_draft:
+        if drafted and _is_off(self.request):
             raise ServerFailed(
                 "The server drafts although the request asked for no speculation, so this build of llama.cpp ignores "
                 "speculative.n_max. Start a second server without a draft, and name that for speculation off."
@@ -81,6 +83,10 @@ class LlamaCppReader(EventReader):
         )
 
 
+def _is_off(request: Request) -> bool:
+    return request.choice.params.get("speculation") == "off"
+
+
 def _longest(counted: Counter[int]) -> int:
     """Return the most tokens of one verification; -1 if there is none, or if no draft can be as long."""
     longest = max(counted, default=-1)
@@ -90,25 +96,20 @@ def _longest(counted: Counter[int]) -> int:
 class LlamaCpp(OpenAI):
     name = "llamacpp"
     title = "llama.cpp"
-    met = "llama-server of llama-cpp-python 0.3.36"
     programs = ("llama-server",)
     route = "/completion"
+    reader = LlamaCppReader
     health = "/health"
     takes_ids = True
     goes_past_end = True
     cache = "cache_prompt: false"
     switches = True
-    metrics: ClassVar = {
-        "num_spec_steps": "llamacpp:spec_decode_num_drafts_total",
-        "num_draft_tokens": "llamacpp:spec_decode_num_draft_tokens_total",
-        "num_accepted_draft_tokens": "llamacpp:spec_decode_num_accepted_tokens_total",
-    }
 
-    def body(self, ask: Ask) -> Json:
-        sampling = ask.sampling
-        window = len(ask.prompt) + sampling.max_new_tokens if sampling.repetition_penalty != 1 else 0
+    def body(self, request: Request, model: str) -> Json:
+        sampling = request.sampling
+        window = len(request.prompt) + sampling.max_new_tokens if sampling.repetition_penalty != 1 else 0
         return {
-            "prompt": list(ask.prompt) if ask.prompt else ask.text,
+            "prompt": list(request.prompt) if request.prompt else request.text,
             "n_predict": sampling.max_new_tokens,
             "samplers": ["penalties", "top_k", "top_p", "temperature"],
             "temperature": sampling.temperature,
@@ -116,18 +117,12 @@ class LlamaCpp(OpenAI):
             "top_p": sampling.top_p,
             "repeat_penalty": sampling.repetition_penalty,
             "repeat_last_n": window,  # the whole text, as ours
-            "seed": ask.seed % 2**32,
+            "seed": request.seed % 2**32,
             "stop": list(sampling.stop),
             "ignore_eos": sampling.ignore_eos,
             "cache_prompt": False,
             "stream": True,
             "return_tokens": True,
             "timings_per_token": True,
-            **({"speculative.n_max": 0} if ask.speculation == "off" else {}),
+            **({"speculative.n_max": 0} if _is_off(request) else {}),
         }
-
-    def reading(self, ask: Ask) -> EventReader:
-        return LlamaCppReader(may_draft=ask.speculation != "off")
-
-
-DIALECT = LlamaCpp()

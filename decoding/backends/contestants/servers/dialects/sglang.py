@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from decoding.backends.contestants.servers.dialects.base import (
-    Ask,
     Dialect,
     EventReader,
     Json,
@@ -16,12 +17,16 @@ from decoding.backends.contestants.servers.dialects.base import (
 )
 from decoding.trace.events import FinishReason, Reported
 
+if TYPE_CHECKING:
+    from decoding.backends.contestants.base import Request
+
 
 class SglangReader(EventReader):
     """Reads events that hold the whole answer so far, or only what is new (--incremental-streaming-output). The count
     in `meta_info` tells which."""
 
-    def __init__(self) -> None:
+    def __init__(self, request: Request) -> None:
+        super().__init__(request)
         self._seen = 0
         self._text = ""
 
@@ -63,14 +68,15 @@ def _report(meta: Json) -> Reported:
 class SGLang(Dialect):
     name = "sglang"
     title = "SGLang"
-    met = ""
     route = "/generate"
+    lists = "/get_model_info"
+    reader = SglangReader
     takes_ids = True
     cache = "start it with --disable-radix-cache; a request that used it is reported"
 
-    def body(self, ask: Ask) -> Json:
-        sampling = ask.sampling
-        prompt: Json = {"input_ids": list(ask.prompt)} if ask.prompt else {"text": ask.text}
+    def body(self, request: Request, model: str) -> Json:
+        sampling = request.sampling
+        prompt: Json = {"input_ids": list(request.prompt)} if request.prompt else {"text": request.text}
         return {
             **prompt,
             "stream": True,
@@ -86,14 +92,5 @@ class SGLang(Dialect):
             },
         }
 
-    def reading(self, ask: Ask) -> EventReader:
-        return SglangReader()
-
-    def models(self) -> str:
-        return "/get_model_info"
-
     def names(self, listed: Json) -> list[str]:
         return [text_of(listed.get("model_path"))]
-
-
-DIALECT = SGLang()

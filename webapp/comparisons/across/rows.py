@@ -1,0 +1,77 @@
+"""Runs as rows for page, REST and CSV: read without objects, of which a list would make thousands."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from decoding.public import Choice, load_of
+from webapp.comparisons.across.columns import COLUMNS
+from webapp.comparisons.export import Echo, safe
+from webapp.comparisons.models import Run, RunQuerySet
+from webapp.core.reading import AT_ONCE
+from webapp.studies.models import Classifier
+
+FIGURES = {  # in answers of REST, with their columns
+    "conditions": "figures__conditions_id",
+    "device": "figures__conditions__device",
+    **{
+        name: f"figures__{name}"
+        for name in (
+            "versions", "is_mixed", "sample_count", "noisy_count", "exactness", "speedup", "speedup_low",
+            "speedup_high", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate", "draft_share",
+            "verify_share", "draft_passes", "tokens_per_s_device", "tokens_per_s_user", "goodput", "queued_p95",
+            "ttft_p50", "ttft_p95", "tpot_p50", "tpot_p95", "gap_p95", "e2e_p95",
+        )
+    },
+}  # fmt: skip
+READ = {
+    "pk", "label", "strategy", "number", "params", "recorded", "comparison_id", "comparison__pair_id",
+    "comparison__dataset_id", *FIGURES.values(), *(column.stored_in for column in COLUMNS.values()),
+}  # fmt: skip
+
+RunRow = Mapping[str, Any]  # by Django's spelling of the column
+
+
+def read(ids: Sequence[UUID]) -> list[RunRow]:
+    """Read these runs, in this order."""
+    found = {row["pk"]: row for row in Run.objects.filter(pk__in=ids).order_by().values(*READ)}
+    return [found[pk] for pk in ids if pk in found]
+
+
+def as_csv(runs: RunQuerySet) -> Iterator[str]:
+    """Stream every column, one line a run. Between batches only ids are held."""
+    writer = csv.writer(Echo())
+    yield writer.writerow(("run", "strategy", *COLUMNS))
+    ids = list(runs.values_list("pk", flat=True))
+    for start in range(0, len(ids), AT_ONCE):
+        for row in read(ids[start : start + AT_ONCE]):
+            cells = (row["label"], row["strategy"], *(column.of(row) for column in COLUMNS.values()))
+            yield writer.writerow([safe(cell) for cell in cells])
+
+
+def names_of(rows: Sequence[RunRow]) -> dict[UUID, str]:
+    """Names of runs for people. A label tells classifiers apart by the first part of their ids; the name here has the
+    classifier's name."""
+    called = {str(one.pk): one.name for one in _classifiers(row["params"] for row in rows)}
+    return {row["pk"]: _name(row, called.get(row["params"].get("classifier", ""))) for row in rows}
+
+
+def classifiers_of(runs: Iterable[Run]) -> list[str]:
+    """Names of the classifiers that decide in these runs, each with the start of its id: two may share a name."""
+    return sorted(f"{one.name} ({str(one.pk)[:8]})" for one in _classifiers(run.params for run in runs))
+
+
+def _classifiers(settings: Iterable[Mapping[str, Any]]) -> Iterable[Classifier]:
+    """Read classifiers once, and not at all if none decides."""
+    ids = {params["classifier"] for params in settings if params.get("classifier")}
+    return Classifier.objects.filter(pk__in=ids) if ids else []
+
+
+def _name(row: RunRow, classifier: str | None) -> str:
+    if classifier is None:  # the run uses none, or it is gone
+        return str(row["label"])
+    rest = Choice(row["strategy"], {**row["params"], "classifier": ""}, load_of(row))
+    return f"{rest.label} with {classifier}"
