@@ -79,58 +79,53 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     return [*filter(None, [found["misfit"]]), *missing]
 
 
+HEAD = f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8} {'repriced':>8}   95 % interval"
+
+
 def table(settings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A table of promise and truth."""
-    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8} {'repriced':>8}   95 % interval"
-    yield from map(_line, settings)
+    yield HEAD
+    yield from (_line(row["label"], row, "a bound, not run") for row in settings)
     if any(row["repriced"] is not None for row in settings):
         yield "Repriced: off by so much at the prices of these runs. The rest is a machine that changed speed."
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    words, gain = f"{row['label']:28} {row['speedup']:9.2f}", row["measured"]
+def _line(label: str, row: Mapping[str, Any], not_run: str) -> str:
+    words, gain, repriced = f"{label:28} {row['speedup']:9.2f}", row["measured"], row.get("repriced")
     if gain is None:
-        return f"{words} {'':>9} {'':>8} {'':>8}   a bound, not run"
+        return f"{words} {'':>9} {'':>8} {'':>8}   {not_run}"
     few, median = gain["low"] is None, gain["ratio"]
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
-    again = "" if row["repriced"] is None else change(row["repriced"] / median, 1)
+    again = "" if repriced is None else change(repriced / median, 1)
     return f"{words} {median:9.2f} {change(row['speedup'] / median, 1):>8} {again:>8}   {interval}"
 
 
 def lines_at_load(found: Mapping[str, Any]) -> Iterator[str]:
     """Yield a plan for numbers of users as lines."""
-    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"
+    yield HEAD
     for users in found["users"]:
         yield from ("", str(Load(users)))
-        yield from (_line_at_load(row) for row in found["rows"] if row["users"] == users)
+        yield from (_line(f"  {row['label']}", row, "not run") for row in found["rows"] if row["users"] == users)
     yield ""
     yield from remarks_on(map(Choice.of, found["rows"]))
     yield from (paying(crossover) for crossover in found["crossovers"])
     if found["planned"]:
         yield from ("", f"As a schedule: {found['planned']}")
-    yield from ("", "To set elsewhere (start searching from there):")
-    for one in found["elsewhere"]:
-        yield from (f"  {one['engine']}:", f"    {one['setting']}", *([f"    {one['note']}"] if one["note"] else []))
+    yield from ("", *elsewhere(found))
     if not found["elsewhere"]:
         yield "  Nothing: no fixed lookahead and no copy is a gain at these loads."
-
-
-def _line_at_load(row: Mapping[str, Any]) -> str:
-    gain, words = row["measured"], f"  {row['label']:26} {row['speedup']:9.2f}"
-    if not gain:
-        return f"{words} {'not run':>9}"
-    words += f" {gain['ratio']:9.2f}"
-    off = f"{words} {change(row['speedup'] / gain['ratio'], 1):>8}"
-    return off if gain["low"] is None else f"{off}   {gain['low']:.2f} to {gain['high']:.2f}"
 
 
 def elsewhere(found: Mapping[str, Any]) -> Iterator[str]:
     """The same settings in other engines' words."""
     yield "To set elsewhere (passes cost differently there, so take these as where to start searching):"
     for one in found["elsewhere"]:
-        yield from (f"  {one['engine']}, as {one['of']}:", f"    {one['setting']}")
-        if one["note"]:
-            yield f"    {one['note']}"
+        setting = f", as {one['of']}" if "of" in one else ""
+        yield from (
+            f"  {one['engine']}{setting}:",
+            f"    {one['setting']}",
+            *([f"    {one['note']}"] if one["note"] else []),
+        )
 
 
 if __name__ == "__main__":
