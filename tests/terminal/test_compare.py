@@ -90,17 +90,6 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(box, capsys)
     assert err.splitlines()[-1].startswith("4/4 samples")
 
 
-def test_another_baseline_is_pinned_for_table_verdict_and_document(box, tmp_path, capsys):
-    flags = ("--strategies", "static:2,static:3", "--baseline", "static:2", "--limit", "2")
-    assert main(on_pair(box, *flags, "--json", tmp_path / "result.json")) == 0
-    out = capsys.readouterr().out
-    assert "static:3 ran at" in out.splitlines()[0] and "static:2's speed" in out.splitlines()[0]
-    assert "static:2's total decoding time over the strategy's" in out
-    found = compared(tmp_path / "result.json")
-    assert found["baseline"] == "static:2"
-    assert [row["speedup"]["ratio"] == 1 for row in found["strategies"]] == [False, True, False]
-
-
 def test_several_loads_and_the_objective_stand_in_the_document(box: Path, tmp_path: Path) -> None:
     load = ("--concurrency", "1,3", "--slo", "ttft=5s")
     assert main(on_pair(box, "--strategies", "static:2", "--json", tmp_path / "result.json", *load)) == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shlex
 import shutil
 from collections.abc import Iterator
@@ -40,10 +39,6 @@ command = partial(given, papers.run)
 def points(out: Path, slug: str) -> list[dict[str, str]]:
     with (out / f"{slug}.csv").open() as file:
         return [*csv.DictReader(file)]
-
-
-def origins(out: Path, slug: str) -> set[str]:
-    return {row["origin"] for row in points(out, slug)}
 
 
 def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_texts_from_the_folder(tmp_path, capsys):
@@ -153,26 +148,3 @@ def test_a_slip_is_told_in_one_sentence(tmp_path, capsys, arguments, told):
     assert command(*arguments, "--out", tmp_path / "out") == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a process choose its cores")
-def test_on_one_core_a_figure_that_needs_a_second_says_so(tmp_path, capsys):
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        assert command(*TINY, "--figures", "ssd-speedups,ssd-6,ssd-7,ssd-theorem-17", "--out", tmp_path) == 0
-    finally:
-        os.sched_setaffinity(0, cores)
-    told = capsys.readouterr()
-    assert "not drawn; it needs a second core or device for the draft" in told.out
-    assert told.out.count("Nothing is run: this machine has no second core") == 3 and "at once" not in told.err
-    for slug in ("ssd-6", "ssd-7", "ssd-theorem-17"):
-        assert origins(tmp_path, slug) == {"published", "theory", "simulated"}
-
-
-def test_without_a_classifier_the_figures_of_one_say_so(tmp_path, capsys):
-    models = shutil.copytree(PAIR, tmp_path / "pair", ignore=shutil.ignore_patterns("disco"))
-    pair = ["--target", models / "target", "--draft", models / "draft"]
-    assert command(*SMALL, *pair, *OWN, "--figures", "disco-classifier,disco-4", "--out", tmp_path / "out") == 0
-    told = capsys.readouterr().out
-    assert "it needs a DISCO classifier of this pair" in told and "disco-4: Figure 4" in told

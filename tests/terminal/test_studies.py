@@ -13,8 +13,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.disco import features
-from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
+from decoding.disco.classifier import load_classifier
 from decoding.errors import BadStrategy
 from decoding.prices.machine_card import card_called
 from tests.kit.models import LLAMA, save
@@ -191,26 +190,6 @@ def test_what_cannot_be_done_is_told_in_a_sentence_and_leaves_nothing_behind(
     assert given(run, *SMALL, 10 if "long.jsonl" in more else 1, *out, *more) == 2
     assert told in capsys.readouterr().err
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
-
-
-@pytest.mark.parametrize(
-    ("damage", "sentence"),
-    [
-        ("another", "was trained for another pair"),
-        ("absent", "is not there: no such folder. Name one"),
-    ],
-)
-def test_a_classifier_that_does_not_fit_is_told_before_anything_runs(tmp_path, capsys, damage, sentence):
-    width, result = len(features.NAMES), tmp_path / "result.json"
-    made = DraftClassifier(Layers(torch.ones(2, width), torch.zeros(2), torch.ones(1, 2), torch.zeros(1)))
-    made.card = {"features": list(features.NAMES), "pair": ["one", "another"], "thresholds": {"priced": 0.5}}
-    made.save(tmp_path / "classifier")
-    if damage == "absent":
-        shutil.rmtree(tmp_path / "classifier")
-    asked = f"static:2,disco:classifier={tmp_path / 'classifier'}"
-    assert compare([*SMALL, "1", "--strategies", asked, "--json", str(result)]) == 2
-    assert sentence in capsys.readouterr().err
-    assert not result.exists()
 
 
 @pytest.mark.parametrize(("price", "is_beyond"), [(1.1, False), (115.0, True), (0.01, True)])

@@ -112,15 +112,6 @@ def test_a_baseline_that_kills_the_engine_is_given_up_and_the_others_end_without
     assert [s.numbers["audit"]["outcome"] for s in Sample.objects.finished()] == ["not_compared"] * 2
 
 
-def test_an_engine_that_hangs_is_ended_and_its_sample_decoded_anew(launch, make_worker, engine):
-    comparison = launch(texts=6, tokens=96)
-    engine.after(2, lambda: engine.hang())
-    make_worker().look()
-    assert state(comparison) == "succeeded", comparison.job.reason
-    assert finished() == Sample.objects.count() == 18
-    assert any("said nothing for" in line for line in JobEvent.objects.values_list("sentence", flat=True))
-
-
 def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engine):
     launch(texts=2)
     hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
@@ -303,23 +294,3 @@ def test_the_end_of_a_job_is_written_down_when_the_database_is_back(launch, make
         hands.look()
     assert refusals < 2
     assert (state(comparison), comparison.job.attempt) == ("succeeded", 1)
-
-
-def test_a_database_whose_disk_is_full_is_waited_for(launch, make_worker, engine, caplog):
-    """The worker goes on asking, and as soon as there is room it writes down all that the engine has said meanwhile."""
-    if connection.vendor != "sqlite":
-        pytest.skip("only SQLite's file can be told how large it may grow")
-    comparison = launch(texts=6, tokens=96)
-
-    def fill() -> None:
-        with connection.cursor() as cursor:
-            cursor.execute("VACUUM")  # else pages that earlier tests have left would be used first
-            (pages,) = cursor.execute("PRAGMA page_count").fetchone()
-            cursor.execute(f"PRAGMA max_page_count={pages}")  # until this connection is closed
-        engine.go_on()
-
-    engine.after(1, fill)
-    make_worker().look()
-    assert "database or disk is full" in caplog.text
-    assert state(comparison) == "succeeded", comparison.job.reason
-    assert finished() == 18 and all(is_whole(sample) for sample in Sample.objects.all())

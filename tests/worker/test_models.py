@@ -111,22 +111,6 @@ def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):
     assert list((tmp_path / "cache").iterdir()) == []
 
 
-def test_a_gguf_file_of_a_workers_path_that_cannot_be_made_right_is_refused_in_words(
-    team, make_worker, settings, gguf_file, tmp_path
-):
-    from tests.kit.gguf_files import contents, write_gguf
-
-    values, arrays = contents(gguf_file)
-    write_gguf(tmp_path / "other.gguf", values | {"tokenizer.ggml.model": "rwkv"}, arrays)
-    settings.MODEL_ROOTS = [tmp_path]
-    model = registry.add_path_model(name="mine", path=str(tmp_path / "other.gguf"), by=team)
-    make_worker(queue="light").look()
-    model.refresh_from_db()
-    assert model.state == "refused"
-    assert model.reason.startswith("The tokenizer of mine is of the kind 'rwkv'")
-    assert materials.cached() == []
-
-
 def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(
     team, make_worker, settings, tmp_path, checkpoints
 ):
