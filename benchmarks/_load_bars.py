@@ -49,7 +49,6 @@ from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
 from worker.jobs.comparison.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
-from worker.terminal.loading import LoadedPair
 
 Rows = dict[str, Any]  # by label
 BATCH = 8
@@ -60,12 +59,12 @@ def measure_all(given: argparse.Namespace) -> None:
     asked = read_arguments(
         ["--limit", str(given.limit), "--max-new-tokens", str(given.tokens), "--threads", str(given.threads)]
     )
-    with loaded(asked, given.wide) as ready:
-        _measure(given, asked, ready)
+    with loaded(asked, given.wide) as (pair, about):
+        _measure(given, asked, pair, about.hardware)
 
 
-def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> None:
-    pair, prompts = ready.pair, asked.prompts
+def _measure(given: argparse.Namespace, asked: Arguments, pair: ModelPair, hardware: Mapping[str, Any]) -> None:
+    prompts = asked.prompts
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
     users = [int(count) for count in given.loads.split(",")]
     choices = [AUTOREGRESSIVE, *parse_choices(given.strategies)]
@@ -91,7 +90,7 @@ def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> 
         print(f"{bar.what:64} {bar.figure:7.3f}  bar {'<=' if bar.at_most else '>='} {bar.bar:<5} {bar.reached}")
     if given.json:
         kept = {label: {k: v for k, v in row.items() if k != "samples"} for label, row in rows.items()}
-        document = {"hardware": ready.hardware(choices), "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
+        document = {"hardware": hardware, "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
         given.json.write_text(json.dumps(document, indent=1, default=str) + "\n")
 
 

@@ -20,7 +20,7 @@ from decoding.disco.cards import DESIGNS, OURS, SOURCES, rule_of, sharing_senten
 from decoding.disco.judging import CopyJudge, read_judge
 from decoding.disco.prices import Prices
 from decoding.drafting.params import LONGEST_TEXT, Param
-from decoding.drafting.strategy import CLASSIFIER, JUDGE, JUDGED, LLAMA_CPP, Looks, Slider, Strategy
+from decoding.drafting.strategy import CLASSIFIER, JUDGE, JUDGED, Looks, Slider, Strategy
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying

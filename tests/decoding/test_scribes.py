@@ -23,7 +23,7 @@ from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.recording_workers import RecordingWorkers, copies_for
 from tests.kit.pairs import pair
-from worker.terminal.trace import Trace
+from worker.terminal.compare import TraceFile
 
 pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
@@ -71,9 +71,9 @@ def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None
 def trace_of(sampling: Sampling, strategies: str) -> list[str]:
     """Return the trace that compare --trace writes."""
     file = StringIO()
-    trace = Trace(file)
+    trace = TraceFile(file)
     for _ in Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
-        trace.prompt_done()
+        trace.write()
     return file.getvalue().splitlines()
 
 

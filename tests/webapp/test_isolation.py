@@ -31,7 +31,7 @@ TABLE = """
   GET    runs-csv samples-list queues-list workers-list
 409 409 403 404 401 403 409 409
   POST   jobs-retry jobs-cancel uploads-chunk models-restore pairs-restore datasets-restore endpoints-restore
-  POST   classifiers-restore studies-cancel studies-retry studies-restore studies-prove comparisons-cancel
+  POST   classifiers-restore studies-cancel studies-retry studies-restore comparisons-cancel
   POST   comparisons-retry comparisons-restore
   DELETE uploads-detail
   PUT    uploads-chunk
@@ -52,7 +52,7 @@ TABLE = """
 422 422 403 422 302 302 302 302
   POST   new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 409 409 403 404 302 302 302 302
-  POST   cancel-job retry-job discard-upload restore prove-study
+  POST   cancel-job retry-job discard-upload restore
 200 200 403 200 302 302 302 302
   GET    new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 400 400 403 404 401 403 400 400

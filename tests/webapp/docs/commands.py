@@ -25,7 +25,6 @@ NOT_HERE = {
     "./drafthouse doctor": "fails where no lab runs; tests/worker/test_doctor.py runs it",
     "python3 -m pytest -m gpu": "needs a GPU",
     "llama-server": "needs llama.cpp; tests/decoding/servers/test_llama_server.py starts it",
-    "DRAFTHOUSE_LLAMA_SERVER=": "needs llama.cpp; tests/terminal/test_proof.py proves plans",
     "./drafthouse compare --server http://127.0.0.1:8080": "needs llama.cpp's server",
     "./drafthouse compare --start 'llama-server": "needs llama.cpp's server",
     "./drafthouse compare --temperature 0 --server http://127.0.0.1:8080": "needs two llama.cpp servers",
