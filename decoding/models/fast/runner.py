@@ -80,7 +80,7 @@ class FastRunner:
         return self._tokens
 
     def tell(self, ids: Sequence[int]) -> None:
-        if self._unread:
+        if self._unread and sum(map(len, self._unread)) == len(ids):
             self._unread.clear()
             self._tokens.extend(ids)
 
@@ -148,8 +148,8 @@ class FastRunner:
         return self._branches
 
     def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor | list[int]:
-        """Note the ids now, or, if they are on a device, when `tokens` is next asked for."""
-        if isinstance(tokens, Tensor) and tokens.device == self.device and self.device.type != "cpu":
+        """Note the ids now, or, if a captured pass can take them where they are, when `tokens` is next asked for."""
+        if isinstance(tokens, Tensor) and tokens.device == self.device and self.passes.captures:
             ids = tokens.clone()  # the caller may write the next ids over these
             self._unread.append(ids)
             return ids

@@ -227,6 +227,18 @@ def test_a_chain_of_ids_is_queued_without_a_stop(tmp_path: Path, device: torch.d
 
 
 @on_a_gpu
+def test_a_runner_takes_the_ids_that_it_is_told_if_they_are_as_many_as_it_was_fed(
+    tmp_path: Path, device: torch.device
+) -> None:
+    """A draft that was cut behind an end token tells fewer."""
+    runner = captured_runner(save(tmp_path, "llama", **LLAMA), device, dtype="float32")
+    for fed, told in (([1, 2, 3], [1, 2]), ([4], [4])):
+        runner.extend(torch.tensor(fed, device=device))
+        runner.tell(told)
+    assert runner.tokens == [1, 2, 3, 4]
+
+
+@on_a_gpu
 @pytest.mark.parametrize("model_type", list(CASES))
 def test_bfloat16_on_the_gpu_is_near(tmp_path: Path, model_type: str, device: torch.device) -> None:
     folder = save(tmp_path, model_type, dtype=torch.bfloat16, **CASES[model_type])
