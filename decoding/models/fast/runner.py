@@ -165,6 +165,9 @@ class FastRunner:
         self._length += count
         return logits
 
+    def with_rows(self, ids: Tensor, start: int, where: Tensor, masks: Masks) -> tuple[Tensor, Rows]:
+        return ids, Rows(self.cache, self.decoder.shape, start, len(ids), where, masks)
+
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
         """Let `chain`, stored in `slots`, follow the first `length` tokens."""
         self.cache.move(slots, length)
@@ -204,9 +207,7 @@ class FastBranches:
 
     def take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, Rows]:
         """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        ids, start, where, masks = self._take(tokens)
-        runner = self._runner
-        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
+        return self._runner.with_rows(*self._take(tokens))
 
     @torch.inference_mode()
     def adopt(self, row: int) -> None:
@@ -243,14 +244,11 @@ class FastTree:
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
-        ids, start, where, masks = self._take(tokens, parents)
-        return self._runner.passes.tree(ids, start, where, masks)
+        return self._runner.passes.tree(*self._take(tokens, parents))
 
     def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
         """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        ids, start, where, masks = self._take(tokens, parents)
-        runner = self._runner
-        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
+        return self._runner.with_rows(*self._take(tokens, parents))
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:
