@@ -23,6 +23,7 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.runner import FastRunner
 from decoding.models.runner import run_one
 from decoding.trace.events import Drafted, Recorder, Verified, to_dict
@@ -60,18 +61,20 @@ def decoded(
     return World(runner, runner).run(lambda parts: drafter, prompt, sampling, 3, ending)[0]
 
 
+@on_a_gpu
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
     """Launched first, then captured and replayed, beyond a change of buckets, up to the end of the context."""
-    runner = fast_runner(save(tmp_path, "llama", **LONG), static=True)
-    plain, rehearsal = fast_runner(tmp_path), rehearse(runner)
+    runner = captured_runner(save(tmp_path, "llama", **LONG), device, dtype="float32")
     sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
     for length in (9, 250, 650, 250):
-        prompt, recorded = TEXT[:length], rehearsal.recorded
+        prompt, recorded = TEXT[:length], Capturing.made
         own = decoded(runner, no_draft(), sampling, prompt)
-        assert runner.followers and own == decoded(plain, no_draft(), sampling, prompt)
+        assert runner.followers and own == decoded(runner, waits(), sampling, prompt)
         assert len(own.tokens) == min(70, 700 - length)
-    assert recorded == rehearsal.recorded > 0
+    assert recorded == Capturing.made
 
 
 def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> None:
@@ -281,18 +284,6 @@ def test_a_draft_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Pat
         world.run(STATIC, TEXT[:6], sampling)
     world.draft.decoder.embedding.copy_(healthy)
     assert world.run(STATIC, TEXT[:6], sampling)[0] == want
-
-
-@on_a_gpu
-@pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_on_a_gpu_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
-    tmp_path: Path, settings: dict[str, Any], device: torch.device
-) -> None:
-    runner = captured_runner(save(tmp_path, "llama", **LONG), device, dtype="float32")
-    sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
-    for length in (9, 250, 650, 250):
-        own = decoded(runner, no_draft(), sampling, TEXT[:length])
-        assert runner.followers and own == decoded(runner, waits(), sampling, TEXT[:length])
 
 
 @on_a_gpu
