@@ -7,7 +7,7 @@ import json
 
 import pytest
 from django.db import connection
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.golden.record import FOLDER
@@ -36,6 +36,7 @@ VALUES = st.recursive(
 )
 
 
+@settings(deadline=None, derandomize=True, database=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.dictionaries(FIELDS, VALUES, min_size=1), max_size=6))
 def test_anything_comes_back_as_it_was(events):
     assert json.dumps(unpack(pack(events, {}))[0]) == json.dumps(events)
