@@ -20,7 +20,7 @@ from decoding.disco.cards import DESIGNS, OURS, SOURCES, rule_of, sharing_senten
 from decoding.disco.judging import CopyJudge, read_judge
 from decoding.disco.prices import Prices
 from decoding.drafting.params import LONGEST_TEXT, Param
-from decoding.drafting.strategy import CLASSIFIER, JUDGE, JUDGED, LLAMA_CPP, Looks, Slider, Strategy
+from decoding.drafting.strategy import CLASSIFIER, JUDGE, JUDGED, Looks, Slider, Strategy
 from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSampling, BadServer, BadStrategy, meant
 from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
@@ -57,12 +57,10 @@ from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.replay.what_if.ahead import SsdTracks, Stood, ssd_tracks_of, stood, surer
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.recorded import RecordedComparison
-from decoding.replay.what_if.simulation import Simulation, oracle, simulate
+from decoding.replay.what_if.simulation import RecordedComparison, Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict
 from decoding.vocabularies.fit import PairFinding, check_pair
-from decoding.vocabularies.scores import lacks_scores
-from decoding.vocabularies.shared import METHODS
+from decoding.vocabularies.shared import METHODS, lacks_scores
 from decoding.words import change, ms

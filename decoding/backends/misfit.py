@@ -7,13 +7,7 @@ from typing import Any
 
 from decoding.dice.sampling import Sampling
 
-WORDS = {
-    "temperature": "temperature",
-    "top_k": "top-k",
-    "top_p": "top-p",
-    "repetition_penalty": "repetition penalty",
-    "dice": "dice",
-}
+SETTINGS = ("temperature", "top_k", "top_p", "repetition_penalty", "dice")
 DRAWN = ("top_k", "top_p", "dice")  # without effect under greedy decoding
 
 
@@ -33,7 +27,7 @@ def trained_otherwise(card: Mapping[str, Any], sampling: Sampling) -> dict[str, 
     is_greedy = not used["temperature"] and not trained.get("temperature")
     return {
         name: trained[name]
-        for name in WORDS
+        for name in SETTINGS
         if trained.get(name, used[name]) != used[name] and not (is_greedy and name in DRAWN)
     }
 
@@ -53,7 +47,9 @@ def _sampling(label: str, card: Mapping[str, Any], sampling: Sampling) -> str:
     trained, used = trained_otherwise(card, sampling), sampling.to_dict()
     if not trained:
         return ""
-    then, now = (", ".join(f"{WORDS[name]} {settings[name]}" for name in trained) for settings in (trained, used))
+    then, now = (
+        ", ".join(f"{name.replace('_', ' ')} {settings[name]}" for name in trained) for settings in (trained, used)
+    )
     return (
         f"{label} uses a classifier that was trained with {then}; this runs with {now}. It may stop at the wrong "
         "tokens and be slower than a plain rule: train one with this sampling."

@@ -6,7 +6,7 @@ The largest existing models lie far within the bounds. A number beyond them mean
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from decoding.errors import BadCheckpoint
@@ -46,20 +46,20 @@ def check_numbers(config: Mapping[str, Any], where: str) -> None:
     """Refuse the first number out of bounds, by its name. `where` names the file in the sentence."""
     for part in parts(config):
         for name, value in part.items():
-            bounds, is_whole = WHOLE.get(name) or REAL.get(name), name in WHOLE
-            if not bounds and not UNBOUNDED.search(name):
-                _check_others(name, value, where)
-            for number in _numbers(value) if bounds else ():
-                if not _lies_within(number, bounds or (0, 0), is_whole):
-                    raise BadCheckpoint(_sentence(where, name, number, bounds or (0, 0), is_whole))
+            if bounds := WHOLE.get(name) or REAL.get(name):
+                _check(_numbers(value), where, name, bounds, name in WHOLE)
+            elif not UNBOUNDED.search(name):
+                _check(whole_numbers(value), where, name, OTHERS, is_whole=True)
         if part.get("rope_type", part.get("type")) == "llama3" and _falls(part):
             raise BadCheckpoint(f"{where}: high_freq_factor must be larger than low_freq_factor. {REMEDY}")
 
 
-def _check_others(name: str, value: Any, where: str) -> None:
-    for number in whole_numbers(value):
-        if not OTHERS[0] <= number <= OTHERS[1]:
-            raise BadCheckpoint(_sentence(where, name, number, OTHERS, is_whole=True))
+def _check(numbers: Iterable[Any], where: str, name: str, bounds: Bounds, is_whole: bool) -> None:
+    for number in numbers:
+        if not _lies_within(number, bounds, is_whole):
+            low, high = (f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in bounds)
+            kind = "a whole number" if is_whole else "a number"
+            raise BadCheckpoint(f"{where} says {name} {number!r:.40}; it must be {kind} from {low} to {high}. {REMEDY}")
 
 
 def whole_numbers(value: Any) -> Iterator[int]:
@@ -140,13 +140,3 @@ def _lies_within(number: Any, bounds: Bounds, is_whole: bool) -> bool:
 def _falls(rope: Mapping[str, Any]) -> bool:
     low, high = rope.get("low_freq_factor"), rope.get("high_freq_factor")
     return isinstance(low, (int, float)) and isinstance(high, (int, float)) and high <= low
-
-
-def _sentence(where: str, name: str, number: Any, bounds: Bounds, is_whole: bool) -> str:
-    low, high = (f"{bound:,}" if isinstance(bound, int) else f"{bound:g}" for bound in bounds)
-    kind = "a whole number" if is_whole else "a number"
-    return f"{where} says {name} {_quoted(number)}; it must be {kind} from {low} to {high}. {REMEDY}"
-
-
-def _quoted(number: Any) -> str:
-    return repr(number)[:40]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -17,8 +18,7 @@ from decoding.models.folder import ModelFolder, inspect
 from decoding.models.gguf.origin import about_speed
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.prompts.chat.template import template_of
-from decoding.vocabularies.scores import ABOUT_COPIES
-from decoding.vocabularies.shared import SharedTokens, shared
+from decoding.vocabularies.shared import ABOUT_COPIES, SharedTokens, shared
 from decoding.vocabularies.spelling import spelling_of
 
 KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
@@ -30,6 +30,9 @@ class PairFinding:
     topic: str
     sentence: str
     shared: SharedTokens | None = None  # what the sentence is about
+
+
+fits, remark, misfit = (partial(PairFinding, level) for level in ("fits", "remark", "misfit"))
 
 
 @dataclass(frozen=True)
@@ -91,40 +94,42 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
     yield from _origins(target, draft)
     if draft is None:
         read_tokenizer(target.path)  # refuses a broken one now, not when a text is to be read
-        yield PairFinding("remark", "draft", "There is no draft: strategies that need a draft model cannot run.")
+        yield remark("draft", "There is no draft: strategies that need a draft model cannot run.")
         yield from _ends(target)
         yield from _contexts([target], longest, asked)
         return
     yield from _tokenizers(target, draft)
     yield from _contexts([target, draft], longest, asked)
-    yield from _sizes(target, draft)
-    yield from _dtypes(target, draft)
+    yield _sizes(target, draft)
+    yield _dtypes(target, draft)
 
 
 def _origins(target: ModelFolder, draft: ModelFolder | None) -> Iterator[PairFinding]:
     for role, model in (("target", target), ("draft", draft)):
         if model and model.origin:
-            yield PairFinding("remark", f"{role} from GGUF", about_speed(role, str(model.origin)))
+            yield remark(f"{role} from GGUF", about_speed(role, str(model.origin)))
 
 
 def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
     theirs, ours = read_tokenizer(target.path), read_tokenizer(draft.path)
     if theirs.binary or ours.binary:
         if theirs.binary == ours.binary:
-            yield PairFinding("fits", "tokenizer", "Both have the same tokenizer.model.")
+            yield fits("tokenizer", "Both have the same tokenizer.model.")
         else:
-            yield PairFinding(
-                "misfit",
-                "tokenizer",
-                "The tokenizers cannot be compared or differ (tokenizer.model). Save both with a tokenizer.json.",
-            )
+            told = "The tokenizers cannot be compared or differ (tokenizer.model). Save both with a tokenizer.json."
+            yield misfit("tokenizer", told)
         return
     if difference := _difference(target, draft, theirs, ours):
-        yield PairFinding("remark", "tokenizer", difference)
-        yield _overlap(target, draft, theirs, ours)
+        yield remark("tokenizer", difference)
+        spellings = spelling_of(theirs, target.vocab_size), spelling_of(ours, draft.vocab_size)
+        found = shared(*spellings, target.end_tokens, draft.end_tokens)
+        yield (remark if found.count else misfit)("shared tokens", found.in_words(), found)
     else:
         yield _names(theirs, ours)
-        yield from _padding(target, draft)
+        if target.vocab_size != draft.vocab_size:
+            known = f"{min(target.vocab_size, draft.vocab_size):,} are shared"
+            told = f"The vocabularies differ by padding alone: {_outputs(target, draft)}; {known}."
+            yield fits("vocabulary", told)
     yield from _habits(target, draft, theirs, ours)
 
 
@@ -148,22 +153,12 @@ def _difference(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts,
     return ""
 
 
-def _overlap(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts) -> PairFinding:
-    spellings = spelling_of(theirs, target.vocab_size), spelling_of(ours, draft.vocab_size)
-    found = shared(*spellings, target.end_tokens, draft.end_tokens)
-    return PairFinding("remark" if found.count else "misfit", "shared tokens", found.in_words(), found)
-
-
 def _names(theirs: TokenizerFacts, ours: TokenizerFacts) -> PairFinding:
     if theirs.ids == ours.ids:
-        return PairFinding("fits", "tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
+        return fits("tokenizer", f"Both have the same {len(ours.ids):,} tokens.")
     only = sorted(set(theirs.ids.items()) ^ set(ours.ids.items()), key=lambda item: item[1])
-    return PairFinding(
-        "remark",
-        "tokenizer",
-        f"The tokenizers agree wherever both name a token; {len(only):,} tokens are named by one only, "
-        f"{only[0][0]!r} first.",
-    )
+    which = f"{len(only):,} tokens are named by one only, {only[0][0]!r} first"
+    return remark("tokenizer", f"The tokenizers agree wherever both name a token; {which}.")
 
 
 def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
@@ -175,16 +170,6 @@ def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
     )
 
 
-def _padding(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
-    if target.vocab_size != draft.vocab_size:
-        shared_ids = min(target.vocab_size, draft.vocab_size)
-        yield PairFinding(
-            "fits",
-            "vocabulary",
-            f"The vocabularies differ by padding alone: {_outputs(target, draft)}; {shared_ids:,} are shared.",
-        )
-
-
 def _outputs(target: ModelFolder, draft: ModelFolder) -> str:
     return f"the target has {target.vocab_size:,} outputs and the draft {draft.vocab_size:,}"
 
@@ -193,22 +178,17 @@ def _habits(
     target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts
 ) -> Iterator[PairFinding]:
     if theirs.cutting is not None and ours.cutting is not None and theirs.cutting != ours.cutting:
-        yield PairFinding(
-            "remark",
-            "tokenizer",
-            "The tokenizers cut text differently before they look tokens up; the target's is used.",
-        )
+        told = "The tokenizers cut text differently before they look tokens up; the target's is used."
+        yield remark("tokenizer", told)
     if theirs.specials != ours.specials:
         odd = ", ".join(sorted(theirs.specials ^ ours.specials)[:3])
-        yield PairFinding("remark", "special tokens", f"Special tokens differ ({odd}); the target's are used.")
+        yield remark("special tokens", f"Special tokens differ ({odd}); the target's are used.")
     yield from _ends(target)
     if target.end_tokens != draft.end_tokens:
         ends = " and ".join(str(sorted(model.end_tokens)) for model in (target, draft))
-        yield PairFinding(
-            "remark", "special tokens", f"The end tokens differ ({ends}); a text ends where the target ends it."
-        )
+        yield remark("special tokens", f"The end tokens differ ({ends}); a text ends where the target ends it.")
     if _template(target) != _template(draft):
-        yield PairFinding("remark", "chat template", "The chat templates differ; prompts are written in the target's.")
+        yield remark("chat template", "The chat templates differ; prompts are written in the target's.")
 
 
 def _template(model: ModelFolder) -> str:
@@ -220,66 +200,51 @@ def _template(model: ModelFolder) -> str:
 
 def _ends(target: ModelFolder) -> Iterator[PairFinding]:
     if strange := sorted(target.named_end_tokens - target.end_tokens):
-        yield PairFinding(
-            "remark",
-            "special tokens",
-            f"The target's end token {strange[0]} is none of its {target.vocab_size:,} tokens: no text ends with it.",
-        )
+        which = f"{strange[0]} is none of its {target.vocab_size:,} tokens"
+        yield remark("special tokens", f"The target's end token {which}: no text ends with it.")
 
 
 def _contexts(models: Sequence[ModelFolder], longest: int, asked: int | None) -> Iterator[PairFinding]:
     who, contexts = "pair" if len(models) > 1 else "target", [model.context for model in models]
     if asked and asked > longest:
         told = f"A text of {asked:,} tokens was asked for, and the {who} holds {longest:,}. Ask for less."
-        yield PairFinding("misfit", "context", told)
+        yield misfit("context", told)
     elif growing := [model for model in models if model.context != model.made_for]:
         told = (
             f"The {who} holds {longest:,} tokens: past {growing[0].context:,} the rope factors of {growing[0].family} "
             "change with the length of the text, and drafting would change the text."
         )
-        yield PairFinding("remark", "context", told)
+        yield remark("context", told)
     elif len({*contexts}) > 1:
         target, draft = map(_count, contexts)
         told = f"The target was made for {target} tokens and the draft for {draft}; together they hold {longest:,}."
-        yield PairFinding("remark", "context", told)
+        yield remark("context", told)
     else:
         made = "Both were" if len(models) > 1 else "It was"
-        yield PairFinding("fits", "context", f"{made} made for {_count(contexts[0])} tokens.")
+        yield fits("context", f"{made} made for {_count(contexts[0])} tokens.")
 
 
-def _sizes(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
+def _sizes(target: ModelFolder, draft: ModelFolder) -> PairFinding:
     if target.fingerprint == draft.fingerprint:
-        yield PairFinding(
-            "remark", "size", "Target and draft are the same model: every draft is accepted, but none saves time."
-        )
-        return
+        return remark("size", "Target and draft are the same model: every draft is accepted, but none saves time.")
     ratio = target.parameters / draft.parameters
     sizes = f"{_rounded(target.parameters)} against {_rounded(draft.parameters)} parameters"
     if ratio < 3:
-        yield PairFinding(
-            "remark", "size", f"The draft is large for its target ({sizes}): it must be several times smaller to pay."
-        )
-    else:
-        yield PairFinding(
-            "fits", "size", f"The target has {ratio:.0f} times as many parameters as the draft ({sizes})."
-        )
+        told = f"The draft is large for its target ({sizes}): it must be several times smaller to pay."
+        return remark("size", told)
+    return fits("size", f"The target has {ratio:.0f} times as many parameters as the draft ({sizes}).")
 
 
-def _dtypes(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
+def _dtypes(target: ModelFolder, draft: ModelFolder) -> PairFinding:
     if target.dtype == draft.dtype:
-        yield PairFinding("fits", "dtype", f"Both are stored in {target.dtype}.")
-    else:
-        yield PairFinding("remark", "dtype", f"The target is stored in {target.dtype} and the draft in {draft.dtype}.")
+        return fits("dtype", f"Both are stored in {target.dtype}.")
+    return remark("dtype", f"The target is stored in {target.dtype} and the draft in {draft.dtype}.")
 
 
 def _memory(report: PairReport) -> PairFinding:
-    weights = sum(model.weight_bytes for model in report.models)
-    return PairFinding(
-        "fits",
-        "memory",
-        f"Weights take {_size(weights)}; with the cache of a text of {report.context:,} tokens "
-        f"{_size(report.memory_bytes)}.",
-    )
+    weights = _size(sum(model.weight_bytes for model in report.models))
+    cache = f"the cache of a text of {report.context:,} tokens {_size(report.memory_bytes)}"
+    return fits("memory", f"Weights take {weights}; with {cache}.")
 
 
 def _count(number: int | None) -> str:

@@ -3,11 +3,13 @@ counts them when a pair is made."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from decoding.choice import Choice
+from decoding.errors import BadStrategy
 from decoding.vocabularies import sample
 from decoding.vocabularies.spelling import Spelling, cut
 
@@ -97,3 +99,32 @@ def _share(spelling: Spelling, ids: Collection[int]) -> float:
     """Share of the sample's tokens. It is cut into the longest tokens, because the web process loads no tokenizer."""
     tokens = list(cut(spelling, sample.TEXT.encode()))
     return sum(token in ids for token in tokens) / len(tokens)
+
+
+ABOUT_COPIES = (
+    "The draft gives no probabilities of the target's tokens, because this pair matches text (SLEM), so this is about "
+    "copies alone."
+)
+
+
+def lacks_scores(what: str) -> str:
+    return (
+        f"{what} needs a draft that says the target's tokens, and this pair matches text (SLEM), because its "
+        "tokenizers differ."
+    )
+
+
+def require_scores(method: Method, what: str) -> None:
+    """Refuse what needs the draft's scores of the target's tokens, if there are none."""
+    if method == "slem":
+        raise BadStrategy(
+            f"{lacks_scores(what)} Limit the pair to shared tokens: --other-tokenizer tli, or a pair made with that "
+            "setting."
+        )
+
+
+def check_scores(method: Method, choices: Iterable[Choice]) -> None:
+    """Refuse choices that cannot run with this method."""
+    for choice in choices:
+        if choice.spec.needs_scores:
+            require_scores(method, choice.label)

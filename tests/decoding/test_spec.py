@@ -33,19 +33,9 @@ def test_a_label_reads_back_as_the_same_choice(slug: str) -> None:
     ("earlier", "params", "now", "kind"),
     [
         ("disco-lookup", {}, "lookup:20,classifier=newest", LOOKUP),
-        (
-            "disco-lookup:0.3,ngram=3",
-            {"threshold": 0.3, "ngram": 3},
-            "lookup:20,ngram=3,threshold=0.3,classifier=newest",
-            LOOKUP,
-        ),
-        ("disco-lookup:cap=6,classifier=c", {"cap": 6, "classifier": "c"}, "lookup:6,classifier=c", LOOKUP),
-        ("disco-suffix", {"threshold": 0.0, "cap": 20, "classifier": ""}, "suffix:0,classifier=newest", SUFFIX),
         ("disco-suffix:0.05,cap=6", {"threshold": 0.05, "cap": 6}, "suffix:0.05,cap=6,classifier=newest", SUFFIX),
-        ("suffix-memory", {}, "suffix:0.3,memory=true", "suffix:memory=true"),
         ("suffix-memory:0,cap=6", {"threshold": 0.0, "cap": 6}, "suffix:0,cap=6,memory=true", "suffix:memory=true"),
         ("disco-hybrid", {"classifier": ""}, "hybrid:newest", "hybrid:classifier=newest"),
-        ("disco-hybrid:c", {"classifier": "c"}, "hybrid:c", "hybrid:classifier=newest"),
     ],
 )
 def test_a_strategy_of_an_earlier_version_is_a_setting_of_another_now(
@@ -83,18 +73,13 @@ def test_a_label_names_only_what_differs_from_the_default() -> None:
         ("magic", r"no strategy 'magic'.*assisted, .*transformers-lookup, tree, server\.$"),
         ("statik", r"no strategy 'statik'.* Did you mean static\?"),
         ("static:0", "outside 1 to 64"),
-        ("static:4.5", "not a whole number"),
         ("static:nan", "not a whole number"),
-        ("static:1e400", "not a whole number"),
         ("threshold:nan", "outside 0 to 1"),
-        ("threshold:high", "not a number"),
         ("threshold:adaptive=maybe", "neither true nor false"),
         ("assisted:schedule=sometimes", "not one of constant, heuristic"),
         ("static:lookahead=4,depth=2", "no parameter 'depth'; it takes lookahead"),
         ("autoregressive:3", "takes no value"),
         ("cap=3", "before any strategy"),
-        ("static,static:4", "named twice"),
-        ("static:4,lookahead=5", "lookahead twice"),
         ("lookup:threshold=0.2", "lookup: threshold needs a classifier; add classifier=newest"),
         ("suffix:0,classifier=newest,disco-suffix", "named twice"),
     ],
@@ -104,7 +89,7 @@ def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> No
         parse_choices(text)
 
 
-@pytest.mark.parametrize("value", [True, None, [], {}])
+@pytest.mark.parametrize("value", [True, []])
 def test_a_value_of_another_kind_is_refused(value: object) -> None:
     with pytest.raises(BadStrategy, match="not a whole number"):
         choose("static", {"lookahead": value})
@@ -113,12 +98,8 @@ def test_a_value_of_another_kind_is_refused(value: object) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"temperature": -0.1},
         {"temperature": math.nan},
-        {"top_p": 0.0},
         {"top_k": -1},
-        {"repetition_penalty": 0.0},
-        {"seed": -1},
         {"max_new_tokens": 0},
         {"dice": "loaded"},
         {"stop": ("",)},

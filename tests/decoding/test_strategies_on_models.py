@@ -20,7 +20,7 @@ from decoding.models.checkpoints import load
 from decoding.trace.events import Drafted, Finished, Recorder, Started, Verified
 from tests.kit import models
 from tests.kit.pairs import Letters
-from tests.kit.worlds import OURS, RANKED, World
+from tests.kit.worlds import RANKED, World
 
 pytestmark = pytest.mark.slow
 PROMPT = [5, 17, 3, 60]
@@ -42,9 +42,11 @@ def folders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
     return target, draft
 
 
-@pytest.fixture(scope="module", params=["auto", "transformers"])
-def world(request: pytest.FixtureRequest, folders: tuple[Path, Path]) -> World:
-    target, draft = (load(folder, dtype="float32", runner=request.param).runner for folder in folders)
+@pytest.fixture(scope="module")
+def world(folders: tuple[Path, Path]) -> World:
+    """A llama on our own decoder, and a GPT-2 on the library's."""
+    runner = "transformers" if "gpt2" in folders[0].parent.name else "auto"
+    target, draft = (load(folder, dtype="float32", runner=runner).runner for folder in folders)
     return World(target, draft)
 
 
@@ -115,13 +117,6 @@ def test_draft_confidences_are_those_of_a_fresh_runner(
             torch.testing.assert_close(torch.tensor(event.confidence), expected, rtol=1e-3, atol=1e-5)
 
 
-def test_sampling_with_ratio_dice_runs_on_models_and_keeps_its_word(world: World) -> None:
-    sampling = Sampling(temperature=0.8, dice="ratio", max_new_tokens=40)
-    for choice in OURS:
-        first, second = (world.run(choice, PROMPT, sampling, seed=3)[0] for _ in range(2))
-        assert first == second and len(first.tokens) == 40
-
-
 THEIRS = "assisted:4,threshold=0.0,assisted:3,schedule=heuristic,transformers-lookup:10,transformers-lookup:3,ngram=1"
 
 
@@ -144,10 +139,8 @@ def test_the_librarys_rounds_add_up_to_its_text(folders: tuple[Path, Path], choi
     assert decoded.tokens == by_the_library(folders, choose("autoregressive")).tokens
 
 
-@pytest.mark.parametrize("params", [{}, {"lookahead": 4, "ngram": 1}], ids=str)
-def test_our_lookup_plays_the_rounds_of_the_librarys(
-    world: World, folders: tuple[Path, Path], params: dict[str, object]
-) -> None:
+def test_our_lookup_plays_the_rounds_of_the_librarys(world: World, folders: tuple[Path, Path]) -> None:
+    params = {"lookahead": 4, "ngram": 1}
     ours = world.run(choose("lookup", params), PROMPT, GREEDY)[1]
     theirs = Recorder()
     by_the_library(folders, choose("transformers-lookup", params), theirs)

@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -25,7 +24,7 @@ from tests.kit.terminal import ROOT, compared, on_pair, read
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main
-from worker.terminal.servers import asked_servers, parse_server, parse_start, reach_of, shown
+from worker.terminal.servers import asked_servers, parse_server, parse_start, shown, to_ask
 
 HERE = "http://127.0.0.1:8080,dialect=llamacpp"
 
@@ -93,9 +92,9 @@ def test_a_key_in_a_command_is_not_shown() -> None:
 
 def test_the_environment_names_an_authority_for_all_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     servers = asked_servers([HERE], [])
-    assert reach_of(servers).certificates == ""
+    assert to_ask(servers).certificates == ""
     monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
-    assert reach_of(servers).certificates == "authority.pem"
+    assert to_ask(servers).certificates == "authority.pem"
 
 
 def test_servers_of_one_dialect_get_names_of_their_own(box: Path) -> None:
@@ -176,43 +175,6 @@ def talks(tmp_path: Path) -> tuple[str, ...]:
     (tmp_path / "talks.jsonl").write_text(json.dumps({"id": "t", "turns": ["w3 w4", "w5"]}))
     (tmp_path / "chat.jinja").write_text("{% for message in messages %}w1 {{ message.content }} {% endfor %}w2")
     return "--prompts", str(tmp_path / "talks.jsonl"), "--template", str(tmp_path / "chat.jinja")
-
-
-def test_a_server_gets_chats_as_the_target_reads_them(box, tmp_path, target, talks):
-    answering = speaking("openai", target, words(box))
-
-    def in_words(asked: Asked) -> Reply:
-        """Answer with the prompt's length in this tokenizer's tokens, which are words."""
-        reply, text = answering(asked), (asked.body or {}).get("prompt", "")
-        letters, told = (f'"prompt_tokens": {len(each)}'.encode() for each in (text, text.split()))
-        return Reply([piece.replace(letters, told) for piece in reply.pieces], reply.status)  # type: ignore[union-attr]
-
-    with serving(in_words) as wire:
-        flags = ("--server", f"{wire.address},dialect=openai", "--json", str(tmp_path / "result.json"))
-        assert main(["--target", str(box / "target"), "--max-new-tokens", "12", *talks, *flags]) == 0
-        asked = [body["prompt"] for body in wire.sent("/v1/completions")]
-    document = compared(tmp_path / "result.json")
-    base, server = document["strategies"]
-    first, later = (sample["rendered"] for sample in base["samples"])
-    assert later == f"w1 w3 w4 w1 {base['samples'][0]['answer']} w1 w5 w2"
-    assert asked == [first, first, later]  # the warm-up comes first
-    assert server["audit"]["identical"] == 2
-    assert [(turn["turn"], turn["mean_acceptance_length"]) for turn in server["by_turn"]] == [(1, None), (2, None)]
-
-
-def test_a_log_is_replayed_to_a_server_at_its_own_times_and_lengths(box: Path, tmp_path: Path, target: Any) -> None:
-    asked = [{"custom_id": str(n), "body": {"prompt": f"w{n + 3}", "max_tokens": n + 2}, "timestamp": 1000 + n / 10}
-             for n in range(4)]  # fmt: skip
-    (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, asked)))
-    flags = ("--prompts", str(tmp_path / "log.jsonl"), "--rate", "recorded:5", "--json", str(tmp_path / "result.json"))
-    with serving(speaking("llamacpp", target, words(box))) as wire:
-        assert main(arguments(box, *flags, "--server", f"{wire.address},dialect=llamacpp")) == 0
-    base, server = read(tmp_path / "result.json")["strategies"]
-    assert server["recorded"] and server["audit"]["identical"] == 4
-    assert sorted(len(sample["tokens"]) for sample in server["samples"]) == [2, 3, 4, 5]
-    for row in (base, server):
-        arrived = sorted(sample["timing"]["arrived_ns"] for sample in row["samples"])
-        assert arrived == pytest.approx([0, 2e7, 4e7, 6e7], abs=1e5)
 
 
 def test_servers_alone_refuse_a_chat_before_they_are_asked(target, box, talks, capsys):

@@ -28,7 +28,6 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
 from webapp.comparisons.specs import specify
-from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from webapp.registry.endpoints import services as endpoints
 from webapp.registry.models import Endpoint
@@ -154,36 +153,6 @@ def test_a_comparison_with_a_server_goes_on_where_its_worker_was_killed(launch, 
     assert {sample.attempt for sample in samples if sample.pk not in before} == {2}
     assert Counter(asked_for) == {prompt: 1 + (prompt == asked_for[2]) for prompt in asked_for}
     assert len(asked_for) == 6
-
-
-def test_a_key_that_expires_in_the_middle_keeps_what_was_answered_and_a_new_one_goes_on(
-    launch, team, make_worker, honest
-):
-    answer, tokens, good = honest("llamacpp"), 24, [KEY]
-    answered: list[Asked] = []
-
-    def script(asked: Asked) -> Reply:
-        if asked.headers.get("Authorization") != f"Bearer {good[0]}":
-            return Reply([f'{{"error": "{KEY} has expired"}}'.encode()], 401)
-        if asked.method == "POST" and asked.body.get("n_predict") == tokens:
-            answered.append(asked)
-            if len(answered) == 2:
-                good[0] = "sk-a-newer-one"
-        return answer(asked)
-
-    with serving(script) as wire:
-        theirs = register(team, wire.address, key=KEY)
-        comparison = launch(texts=4, tokens=tokens, strategies=[THEIRS])
-        make_worker().look()
-        comparison.job.refresh_from_db()
-        assert comparison.job.state == "failed" and KEY not in comparison.job.reason
-        assert "Its key may have expired: set a new one." in comparison.job.reason
-        assert Sample.objects.finished().filter(run__strategy="server").count() == 2
-        endpoints.set_key(endpoint=theirs, key=good[0], by=team)
-        jobs.retry(job=comparison.job, by=team)
-        make_worker("w2").look()
-    succeeded(comparison)
-    assert (Sample.objects.finished().count(), len(answered)) == (8, 4)
 
 
 def test_a_server_behind_the_operators_own_authority_is_asked_and_one_behind_another_is_not(

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.errors import DrafthouseError
 from webapp.registry.kinds import CHECK_ENDPOINT
 from worker.messages import Cancelled, Emit, Order, Report
-from worker.servers import ServersAsked, servers_asked
+from worker.servers import opened, servers_asked
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -20,14 +21,14 @@ KIND = CHECK_ENDPOINT
 
 @dataclass(frozen=True, slots=True)
 class CheckEndpoint(Order):
-    servers: ServersAsked
+    servers: Reach
 
     opens_within_s = 300.0
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.backends.contestants.servers.examining import examine
 
-        reach = self.servers.reach()
+        reach = opened(self.servers)
         [spec] = reach.endpoints.values()
         model, found = examine(spec, reach)
         emit(Examined(model, [{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))

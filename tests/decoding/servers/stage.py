@@ -25,6 +25,7 @@ from decoding.measure.schedule import SampleKey
 from decoding.models.tokenizer_files import Tokenizer
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, Recorder
+from tests.decoding.servers.formats import speaking
 from tests.decoding.servers.wire import Script, Wire, serving
 from tests.kit.pairs import PROMPTS, Letters, pair
 
@@ -51,12 +52,18 @@ def honest(prompt: Any, room: int) -> list[list[int]]:
     return in_steps(greedy(prompt, room))
 
 
+def truthful(dialect: str) -> Script:
+    """Script of a server that decodes the target's greedy texts."""
+    return speaking(dialect, honest, LETTERS.decode)
+
+
 def server_choice(**params: object) -> Choice:
     return choose("server", {"name": "it", **params})
 
 
 def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
-    return Reach({"it": EndpointSpec("it", wire.address, dialect, **settings)}, lambda reference: reference, TERMINAL)
+    spec = EndpointSpec("it", wire.address, dialect, **settings)
+    return Reach({"it": spec}, {spec.key: spec.key}, TERMINAL)
 
 
 @contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import socket
 import threading
@@ -26,12 +27,12 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, ServerFailed
 from decoding.trace.events import Delivered, Recorder, Reported, to_dict
 from tests.decoding.servers.formats import speaking
-from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, reach, server_choice
-from tests.decoding.servers.wire import Asked, Reply, Script, events, serving
+from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, in_steps, reach, server_choice, truthful
+from tests.decoding.servers.wire import Asked, Reply, Script, altered, events, serving
 from tests.kit.pairs import Letters, pair
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
-LLAMA = speaking("llamacpp", honest, LETTERS.decode)
+LLAMA = truthful("llamacpp")
 STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\r\rdata: 5\n"
 
 
@@ -85,14 +86,6 @@ def unfinished(asked: Asked) -> Reply:
     return Reply(whole.pieces[:4])
 
 
-def other_vocabulary(asked: Asked) -> Reply:
-    return Reply([piece.replace(b'"content": "', b'"content": "z') for piece in LLAMA(asked).pieces])
-
-
-def longer_prompt(asked: Asked) -> Reply:
-    return Reply([piece.replace(b'"tokens_evaluated": 2', b'"tokens_evaluated": 3') for piece in LLAMA(asked).pieces])
-
-
 FAILURES: dict[str, tuple[Script, str]] = {
     "redirect": (refusing(302, headers={"Location": "http://169.254.169.254/"}), "redirect (302), which Drafthouse"),
     "key": (refusing(401, {"error": {"message": "expired"}}), "refuses the request (401). It wants a key"),
@@ -107,8 +100,11 @@ FAILURES: dict[str, tuple[Script, str]] = {
     "bad ids": (streaming(*events({"tokens": ["a"], "content": "a"})), "token ids that are not whole numbers"),
     "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
     "no end": (endless, "was asked for 12 tokens and does not end"),
-    "other tokenizer": (other_vocabulary, "It has another tokenizer, so it serves another model"),
-    "start token": (longer_prompt, "read the prompt as 3 tokens, and the target's tokenizer reads it as 2"),
+    "other tokenizer": (altered(LLAMA, '"content": "', '"content": "z'), "It has another tokenizer, so it serves"),
+    "start token": (
+        altered(LLAMA, '"tokens_evaluated": 2', '"tokens_evaluated": 3'),
+        "read the prompt as 3 tokens, and the target's tokenizer reads it as 2",
+    ),
     "compressed": (lambda asked: Reply([b"x"], headers={"Content-Encoding": "gzip"}), "compresses its answers"),
 }  # fmt: skip
 
@@ -180,14 +176,9 @@ ODD_NUMBERS = {
 @pytest.mark.parametrize("name", ODD_NUMBERS)
 def test_a_number_that_cannot_be_costs_one_sample_at_most(name: str) -> None:
     dialect, usual, odd, words = ODD_NUMBERS[name]
-    plain, odd_ones = speaking(dialect, honest, LETTERS.decode), iter([True])
-
-    def script(asked: Asked) -> Reply:
-        reply = plain(asked)
-        if asked.method == "GET" or not next(odd_ones, False):
-            return reply
-        return Reply([piece.replace(usual.encode(), odd.encode()) for piece in reply.pieces])  # type: ignore[union-attr]
-
+    plain, posted = truthful(dialect), itertools.count()
+    odd_one = altered(plain, usual, odd)
+    script: Script = lambda asked: (odd_one if asked.method == "POST" and not next(posted) else plain)(asked)  # noqa: E731
     with asking(script, dialect) as (ask, _):
         (first, told), (second, _) = ask("ab", "ab")
     assert len(second.tokens) == 12
@@ -222,7 +213,7 @@ def test_counters_that_cannot_be_are_left_out(counts: str) -> None:
     def script(asked: Asked) -> Reply:
         if asked.path == "/metrics":
             return Reply([b"vllm:spec_decode_num_drafts_total %b\n" % next(readings)])
-        reply = speaking("vllm", honest, LETTERS.decode)(asked)
+        reply = truthful("vllm")(asked)
         return Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])  # type: ignore[operator]
 
     with asking(script, "vllm") as (ask, _):
@@ -231,11 +222,7 @@ def test_counters_that_cannot_be_are_left_out(counts: str) -> None:
 
 
 def test_counts_that_are_too_large_for_the_answer_are_left_out_and_named() -> None:
-    def script(asked: Asked) -> Reply:
-        reply = speaking("vllm", honest, LETTERS.decode)(asked)
-        return Reply([piece.replace(b'"num_spec_steps": 4', b'"num_spec_steps": 4000') for piece in reply.pieces])  # type: ignore[union-attr]
-
-    with asking(script, "vllm") as (ask, _):
+    with asking(altered(truthful("vllm"), '"num_spec_steps": 4', '"num_spec_steps": 4000'), "vllm") as (ask, _):
         [(_, told)] = ask("ab")
     assert (told[-2].num_spec_steps, told[-2].num_draft_tokens, told[-2].acceptance_histogram) == (None, None, ())
     assert told[-2].doubt == "it counts 4000 verifications, 16 drafted and 7 accepted tokens for an answer of 12"
@@ -283,7 +270,7 @@ def test_a_server_that_is_not_there_is_named_with_its_address() -> None:
 def test_what_a_server_cannot_do_is_refused_before_anything_runs(
     dialect: str, settings: dict[str, str], asked: dict[str, str], words: str
 ) -> None:
-    with serving(speaking(dialect, honest, LETTERS.decode)) as wire:
+    with serving(truthful(dialect)) as wire:
         servers = Servers(reach(wire, dialect, **settings), None)
         with pytest.raises(BadServer, match=words):
             servers.begin([server_choice(**asked)])
@@ -297,7 +284,7 @@ def examined(script: Script, dialect: str) -> tuple[str, list[str]]:
 
 
 def test_a_check_says_with_its_whole_address_what_was_asked() -> None:
-    address, found = examined(speaking("vllm", honest, LETTERS.decode), "vllm")
+    address, found = examined(truthful("vllm"), "vllm")
     assert f"It is healthy: {address}/health answers 200." in found
     assert f"It shows no counts of drafts at {address}/metrics." in found
 
@@ -361,12 +348,7 @@ def test_a_run_that_is_cancelled_ends_without_its_answers() -> None:
 
 
 def test_a_server_that_lies_about_its_counts_is_named() -> None:
-    def script(asked: Asked) -> Reply:
-        return Reply(
-            [piece.replace(b'"tokens_predicted": 12', b'"tokens_predicted": 99') for piece in LLAMA(asked).pieces]
-        )
-
-    with asking(script) as (ask, _):
+    with asking(altered(LLAMA, '"tokens_predicted": 12', '"tokens_predicted": 99')) as (ask, _):
         [(answer, told)] = ask("ab")
     assert isinstance(told[-2], Reported) and told[-2].doubt == "it counts 99 tokens and sent 12"
     assert len(answer.tokens) == 12

@@ -23,8 +23,8 @@ from decoding.measure.verdict import verdict
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.decoding.servers.formats import FORMATS, prompt_of, speaking
-from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice
-from tests.decoding.servers.wire import Asked, Reply, Script, events, plain
+from tests.decoding.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
+from tests.decoding.servers.wire import Asked, Reply, Script, altered, events, plain
 from tests.kit.pairs import PROMPTS, pair
 from tests.kit.runners import RoundsDifferently
 from tests.kit.table import TableRunner
@@ -47,7 +47,7 @@ def test_every_dialect_is_tested_here() -> None:
 
 @pytest.mark.parametrize("dialect", FORMATS)
 def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_reports(dialect: str) -> None:
-    with comparing(speaking(dialect, honest, LETTERS.decode), dialect) as (comparison, wire):
+    with comparing(truthful(dialect), dialect) as (comparison, wire):
         row, samples = row_of(comparison)
     assert row["audit"] == {"identical": 3, "tie": 0, "divergent": 0, "not_compared": 0}
     assert row["role"] == "server" and row["runner"] == DIALECTS[dialect].title
@@ -71,7 +71,7 @@ def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_report
 
 
 def test_a_sample_of_a_server_survives_its_json() -> None:
-    with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
+    with comparing(truthful("vllm"), "vllm") as (comparison, _):
         _, [sample, *_] = row_of(comparison)
     record = sample.to_dict()
     assert sample_from_dict(record) == sample
@@ -81,7 +81,7 @@ def test_a_sample_of_a_server_survives_its_json() -> None:
 
 @pytest.mark.parametrize("dialect", FORMATS)
 def test_events_of_a_request_start_with_its_first_tokens_and_hold_every_delivery(dialect: str) -> None:
-    with asking(speaking(dialect, honest, LETTERS.decode), dialect) as (ask, _):
+    with asking(truthful(dialect), dialect) as (ask, _):
         [(answer, [started, *delivered, reported, finished])] = ask("ab")
     assert isinstance(started, Started) and isinstance(reported, Reported) and isinstance(finished, Finished)
     assert all(isinstance(event, Delivered) for event in delivered)
@@ -101,13 +101,13 @@ def test_tokens_of_one_verification_are_one_delivery_though_each_has_an_event_of
 @pytest.mark.parametrize("load", [Load(3), Load(rate=400)], ids=str)
 def test_many_requests_at_once_get_their_own_texts_at_any_load(load: Load) -> None:
     texts = ["ab", "c", "dd", "abc", "la", "k"]
-    with asking(speaking("vllm", honest, LETTERS.decode), "vllm") as (ask, _):
+    with asking(truthful("vllm"), "vllm") as (ask, _):
         found = sorted(answer.text for answer, _ in ask(*texts, load=load))
     assert found == sorted(LETTERS.decode([t for step in honest(text, 12) for t in step]) for text in texts)
 
 
 def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
-    with comparing(speaking("vllm", honest, LETTERS.decode), "vllm") as (comparison, _):
+    with comparing(truthful("vllm"), "vllm") as (comparison, _):
         comparison.prompts = [PromptItem(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
         comparison.choices = [choice.at(Load(2)) for choice in comparison.choices]
         samples = [sample for group in comparison.run() for sample in group]
@@ -118,7 +118,7 @@ def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
 def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
     made = {"drafts": 7.0, "draft_tokens": 28.0, "accepted_tokens": 11.0}
     places = [5.0, 3.0, 2.0, 1.0]
-    silent = speaking("vllm", honest, LETTERS.decode)
+    silent = truthful("vllm")
 
     def script(asked: Asked) -> Reply:
         if asked.path == "/metrics":
@@ -149,7 +149,7 @@ def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
 def test_each_dialect_keeps_prefix_caches_out_where_a_request_can() -> None:
     bodies = {}
     for dialect in ("llamacpp", "vllm"):
-        with asking(speaking(dialect, honest, LETTERS.decode), dialect) as (ask, wire):
+        with asking(truthful(dialect), dialect) as (ask, wire):
             ask("ab", "ab")
             bodies[dialect] = wire.sent(FORMATS[dialect][0])
     assert [body["cache_prompt"] for body in bodies["llamacpp"]] == [False, False]
@@ -157,25 +157,24 @@ def test_each_dialect_keeps_prefix_caches_out_where_a_request_can() -> None:
 
 
 def test_a_prompt_that_came_out_of_a_cache_is_named() -> None:
-    def script(asked: Asked) -> Reply:
-        reply = speaking("sglang", honest, LETTERS.decode)(asked)
-        return Reply([piece.replace(b'"cached_tokens": 0', b'"cached_tokens": 2') for piece in reply.pieces])
-
-    with comparing(script, "sglang") as (comparison, _):
+    with comparing(altered(truthful("sglang"), '"cached_tokens": 0', '"cached_tokens": 2'), "sglang") as (
+        comparison,
+        _,
+    ):
         _, samples = row_of(comparison)
     assert "server:it took prompt tokens from its prefix cache on 3 of 3 samples" in doubts(samples)[0]
 
 
 def test_ignore_eos_and_sampling_reach_the_server_in_its_own_words() -> None:
     sampling = Sampling(temperature=0.7, top_k=5, top_p=0.9, ignore_eos=True, max_new_tokens=12, stop=("zz",))
-    with asking(speaking("sglang", honest, LETTERS.decode), "sglang") as (ask, wire):
+    with asking(truthful("sglang"), "sglang") as (ask, wire):
         ask("ab", sampling=sampling)
     sent = wire.sent("/generate")[0]["sampling_params"]
     assert (sent["ignore_eos"], sent["top_k"], sent["stop"], sent["max_new_tokens"]) == (True, 5, ["zz"], 12)
 
 
 def test_sampling_that_a_request_cannot_ask_for_is_refused() -> None:
-    with asking(speaking("transformers", honest, LETTERS.decode), "transformers") as (ask, _):
+    with asking(truthful("transformers"), "transformers") as (ask, _):
         with pytest.raises(BadServer, match="has no field to ignore the end token"):
             ask("ab", sampling=Sampling(max_new_tokens=4, ignore_eos=True))
         [(answer, _)] = ask("ab")
@@ -183,7 +182,7 @@ def test_sampling_that_a_request_cannot_ask_for_is_refused() -> None:
 
 
 def test_speculation_off_is_checked_by_what_the_server_does() -> None:
-    with asking(speaking("llamacpp", honest, LETTERS.decode)) as (ask, wire):
+    with asking(truthful("llamacpp")) as (ask, wire):
         [(answer, _)] = ask("ab", choice=server_choice(speculation="off"))
         assert wire.sent("/completion")[0]["speculative.n_max"] == 0
     assert "ignores speculative.n_max. Start a second server without a draft" in str(answer)

@@ -18,10 +18,19 @@ from decoding.errors import BadServer, BrokenModel, ServerFailed
 from decoding.trace.events import Delivered, Event, Recorder
 from tests.decoding.servers.authority import DAY, Authority
 from tests.decoding.servers.formats import speaking
-from tests.decoding.servers.stage import LETTERS, asking, honest, server_choice
+from tests.decoding.servers.stage import LETTERS, asking, server_choice, truthful
 from tests.decoding.servers.wire import Asked, Reply, Script, events, plain, serving
 
-LLAMA = speaking("llamacpp", honest, LETTERS.decode)
+LLAMA = truthful("llamacpp")
+
+
+def begin(spec: EndpointSpec, keys: dict[str, str] | None = None, certificates: str = "") -> None:
+    """Meet a server as a comparison does."""
+    servers = Servers(Reach({"it": spec}, keys or {}, TERMINAL, certificates), None)
+    try:
+        servers.begin([server_choice()])
+    finally:
+        servers.close()
 
 
 def refusing(words: str) -> Any:
@@ -34,10 +43,8 @@ def test_a_key_goes_into_the_header_and_nowhere_else(tmp_path: Path, monkeypatch
     for reference, key in ((f"file:{tmp_path / 'key'}", "sk-secret-1"), ("env:SERVER_KEY", "sk-secret-2")):
         with serving(refusing(f"wrong key {key}")) as wire:
             spec = EndpointSpec("it", wire.address, "llamacpp", key=reference)
-            servers = Servers(Reach({"it": spec}, key_of, TERMINAL), None)
             with pytest.raises(ServerFailed) as told:
-                servers.begin([server_choice()])
-            servers.close()
+                begin(spec, {reference: key_of(reference)})
         assert wire.asked[0].headers["Authorization"] == f"Bearer {key}"
         assert key not in str(told.value) + repr(spec) and "Its key may have expired" in str(told.value)
 
@@ -76,7 +83,7 @@ def answered(script: Script, key: str = KEY) -> tuple[Decoded | BrokenModel, lis
     """Ask a server alone, without a tokenizer."""
     with serving(script) as wire:
         spec = EndpointSpec("it", wire.address, "openai", key=key)
-        servers, sink = Servers(Reach({"it": spec}, lambda reference: reference, TERMINAL), None), Recorder()
+        servers, sink = Servers(Reach({"it": spec}, {key: key}, TERMINAL), None), Recorder()
         request = Request(server_choice(), (), Sampling(max_new_tokens=100), 0, Ending(()), "ab")
         [(_, answer)] = servers.run([request], lambda _: sink, never)
         servers.close()
@@ -162,10 +169,8 @@ def test_a_certificate_that_is_not_valid_is_refused_although_its_authority_is_tr
 def test_a_server_without_tls_is_told_apart_from_one_that_is_not_trusted() -> None:
     with serving(LLAMA) as wire:
         spec = EndpointSpec("it", wire.address.replace("http:", "https:"), "llamacpp")
-        servers = Servers(Reach({"it": spec}, allowed=TERMINAL), None)
         with pytest.raises(ServerFailed, match=r"it cannot be reached over TLS: .* If it speaks plain HTTP"):
-            servers.begin([server_choice()])
-        servers.close()
+            begin(spec)
 
 
 def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
@@ -173,7 +178,5 @@ def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
     file.write_text("no certificate")
     for one, all_ in ((str(file), ""), ("", str(file))):
         spec = EndpointSpec("it", "https://127.0.0.1:9", "llamacpp", certificates=one)
-        servers = Servers(Reach({"it": spec}, allowed=TERMINAL, certificates=all_), None)
         with pytest.raises(BadServer, match=r"authority.pem holds no certificates: .* Give a PEM file"):
-            servers.begin([server_choice()])
-        servers.close()
+            begin(spec, certificates=all_)

@@ -93,23 +93,6 @@ def test_acceptance_that_llama_cpp_reports_is_the_one_counted_from_its_tokens(ll
         assert sum(n * times for n, times in histogram.items()) == reported.num_accepted_draft_tokens
 
 
-def test_counters_at_metrics_agree_with_the_answers(llama: Llama) -> None:
-    from urllib.request import urlopen
-
-    from decoding.backends.contestants.servers.dialects.base import counters
-    from decoding.backends.contestants.servers.dialects.llamacpp import LlamaCpp
-
-    def read() -> dict[str, float]:
-        with urlopen(f"{llama.on}/metrics") as answer:
-            return counters(answer.read().decode(), LlamaCpp.metrics.values())
-
-    before = read()
-    reports = [event for _, events in first(llama.on, 4) for event in events if isinstance(event, Reported)]
-    after = read()
-    for ours, theirs in LlamaCpp.metrics.items():
-        assert after[theirs] - before[theirs] == sum(getattr(report, ours) for report in reports)
-
-
 def test_no_prompt_comes_out_of_the_cache(llama: Llama) -> None:
     twice = [*first(llama.on, 2), *first(llama.on, 2)]
     assert [e.cached_tokens for _, events in twice for e in events if isinstance(e, Reported)] == [0] * 4

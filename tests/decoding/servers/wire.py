@@ -8,7 +8,7 @@ import ssl
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -41,6 +41,17 @@ def events(*data: Any) -> list[Piece]:
 
 def plain(data: Any) -> Reply:
     return Reply([json.dumps(data).encode()])
+
+
+def altered(script: Script, usual: str, odd: str) -> Script:
+    """Script whose answers hold other words in the place of the usual ones."""
+
+    def answer(asked: Asked) -> Reply:
+        reply = script(asked)
+        found = [one.replace(usual.encode(), odd.encode()) if isinstance(one, bytes) else one for one in reply.pieces]
+        return replace(reply, pieces=found)
+
+    return answer
 
 
 @dataclass

@@ -123,7 +123,7 @@ class Client:
 
     def __init__(self, spec: EndpointSpec, reach: Reach) -> None:
         self.spec = spec
-        key = reach.key_of(spec.key) if spec.key else ""
+        key = reach.keys[spec.key] if spec.key else ""
         self.words = Words(key)
         self._headers = [
             ("Host", spec.place.origin),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -104,9 +104,6 @@ def _place(address: str) -> Address:
     return Address(parts.scheme, host, _usual_port(parts.scheme) if port is None else port, parts.path.rstrip("/"))
 
 
-KeyOf = Callable[[str], str]
-
-
 def key_of(reference: str) -> str:
     """Read a key from the environment (env:NAME) or from a file (file:PATH). No error shows the key."""
     kind, _, where = reference.partition(":")
@@ -136,17 +133,13 @@ def _read_key(path: Path) -> str:
     return key.decode("ascii", errors="replace")
 
 
-def no_key(reference: str) -> str:
-    raise BadServer("Keys of servers cannot be read here.")
-
-
 @dataclass(frozen=True)
 class Reach:
-    """The servers that a comparison may ask, how to read their keys, which addresses may be reached, and whose
-    certificates are trusted."""
+    """The servers that a comparison may ask, their keys, which addresses may be reached, and whose certificates are
+    trusted."""
 
     endpoints: Mapping[str, EndpointSpec] = field(default_factory=dict)  # by name
-    key_of: KeyOf = no_key
+    keys: Mapping[str, str] = field(default_factory=dict, repr=False)  # by the reference that an endpoint holds
     allowed: Allowed = NOWHERE
     certificates: str = ""  # PEM file of authorities to trust, for all of them, besides the system's
 

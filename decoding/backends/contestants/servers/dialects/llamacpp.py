@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from decoding.backends.contestants.servers.dialects.base import (
     LONGEST_DRAFT,
@@ -104,11 +104,6 @@ class LlamaCpp(OpenAI):
     goes_past_end = True
     cache = "cache_prompt: false"
     switches = True
-    metrics: ClassVar = {
-        "num_spec_steps": "llamacpp:spec_decode_num_drafts_total",
-        "num_draft_tokens": "llamacpp:spec_decode_num_draft_tokens_total",
-        "num_accepted_draft_tokens": "llamacpp:spec_decode_num_accepted_tokens_total",
-    }
 
     def body(self, request: Request, model: str) -> Json:
         sampling = request.sampling
