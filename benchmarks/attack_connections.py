@@ -185,7 +185,7 @@ def attacks(target: Target, things: dict[str, Any], number: int) -> dict[str, li
 def rights(world: Any, things: dict[str, Any]) -> dict[str, tuple[str, dict[str, str], Callable[[], Any]]]:
     """Ways to open a socket, each with the call that takes the right to it away."""
     from benchmarks._sessions import session_of
-    from webapp.accounts import people, services
+    from webapp.accounts import services
     from webapp.accounts.models import Membership, User
     from webapp.sharing import services as sharing
     from webapp.sharing.models import Share
@@ -199,7 +199,7 @@ def rights(world: Any, things: dict[str, Any]) -> dict[str, tuple[str, dict[str,
         "share revoked": (
             f"/ws/shared/{things['secret']}/?ticket=x", {}, lambda: sharing.revoke(share=Share.objects.get(), by=by)
         ),
-        "user deactivated": (path, cookies[world.bob], lambda: people.deactivate(user=world.bob, by=operator)),
+        "user deactivated": (path, cookies[world.bob], lambda: services.deactivate(user=world.bob, by=operator)),
         "member removed": (path, cookies[world.victor], lambda: services.remove(membership=victor, by=by)),
         "token revoked": (
             f"{path}?ticket=", {}, lambda: services.revoke_token(token=things["tokens"][-1][0], by=by)
