@@ -7,6 +7,7 @@ from rest_framework import serializers
 
 from tests.kit.everything import one_of_everything
 from webapp.accounts.models import Team
+from webapp.config import api_urls  # noqa: F401  which loads every serializer
 from webapp.core import reading
 from webapp.core.api import Output
 
@@ -35,12 +36,13 @@ def test_each_row_comes_once_in_order_and_one_that_goes_meanwhile_is_left_out():
 
 
 def kinds_of_output() -> list[type[Output]]:
-    """Every serializer of rows that an app has."""
+    """Every serializer of rows that an app has, but for those that show rows in a way of their own."""
     waiting, found = [Output], []
     while waiting:
         kind = waiting.pop()
         waiting += kind.__subclasses__()
-        found += [kind] if hasattr(kind, "Meta") else []
+        is_usual = kind.to_representation is Output.to_representation
+        found += [kind] if hasattr(kind, "Meta") and is_usual else []
     return found
 
 
