@@ -290,7 +290,6 @@ SPECTACULAR_SETTINGS = {
         "Queue": "webapp.jobs.models.Queue",
         "MeasuringQueue": "webapp.jobs.models.MEASURING",
         "StudyKind": "webapp.studies.serializers.KIND_CHOICES",
-        "AnyStudyKind": "webapp.studies.serializers.ALL_KINDS",
         "Readiness": "webapp.registry.models.Readiness",
         "UploadState": "webapp.uploads.models.Upload.State",
     },

@@ -27,7 +27,6 @@ VERBS = {  # keyed by the page route that the button's form is sent to
     "check-endpoint": Verb("Check again", "POST", "endpoints-check"),
     "set-key": Verb("Set the key", "PUT", "endpoints-key"),
     "drop-key": Verb("Delete the key", "DELETE", "endpoints-key"),
-    "prove-study": Verb("Prove on llama.cpp", "POST", "studies-prove"),
     "run-demo": Verb("Run the demo", "POST", "comparisons-list"),
     "discard-upload": Verb("Delete the upload", "DELETE", "uploads-detail"),
     "revoke-share": Verb("Revoke", "DELETE", "shares-detail"),

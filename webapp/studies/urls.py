@@ -7,7 +7,6 @@ urlpatterns = [
     path("studies/", views.studies, name="studies"),
     path("studies/new/", views.new_study, name="new-study"),
     path("studies/<uuid:id>/", views.study, name="study"),
-    path("studies/<uuid:id>/prove/", views.prove_study, name="prove-study"),
     path("classifiers/", pages.classifiers, name="classifiers"),
     path("classifiers/new/", pages.new_classifier, name="new-classifier"),
     path("classifiers/train/", pages.train_classifier, name="train-classifier"),
