@@ -15,9 +15,9 @@ from decoding.papers.settings import AUTOREGRESSIVE, STATICS, Origin
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import with_preparing
 from decoding.replay.at_load import PlayedRequest, play
-from decoding.replay.ssd.playing import ANYTIME, Plan
+from decoding.replay.ssd.playing import ANYTIME, Track
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
+from decoding.ssd.policy.ssd_policy import Plan
 from decoding.strategies import ssd
 from decoding.trace.accounting import answers_of
 from decoding.trace.answers import HIT

@@ -312,7 +312,7 @@ class Evidence:
     def tuned(self, study: RecordedSet) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""
         thresholds = {rule: self.priced.tuned(rule) for rule in RULES}
-        return planning.tuned(study, study.estimates(self.priced), thresholds)
+        return planning.tuned(study, self.priced, thresholds)
 
     @cached_property
     def priced(self) -> DraftClassifier:

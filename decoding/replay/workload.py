@@ -93,11 +93,6 @@ def of_recordings(recipe: StudyRecipe) -> int:
     return recipe.prompts
 
 
-def of_proof(recipe: StudyRecipe) -> int:
-    """Samples of a proof: with and without speculation, here and on the other engine."""
-    return 4 * recipe.prompts
-
-
 def of_plan(recipe: StudyRecipe) -> int:
     """Samples of a plan at most."""
     return sum(phases_of_plan(recipe).values())

@@ -17,10 +17,9 @@ from decoding.drafting.records import Record, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.machine_card import published
 from decoding.replay.projecting.projecting import prepared_at
-from decoding.replay.ssd.playing import BESIDE
-from decoding.replay.ssd.recording import plan_for
+from decoding.replay.ssd.playing import BESIDE, Track
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
+from decoding.ssd.speculator.state import plan_for
 from decoding.trace.theory import PowerLaw
 from tests.kit.recordings import tokens_per_round
 

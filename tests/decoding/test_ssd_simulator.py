@@ -15,10 +15,10 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside
-from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
-from decoding.replay.ssd.recording import plan_for
+from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate
-from decoding.replay.ssd.track import Track
+from decoding.ssd.policy.ssd_policy import Plan
+from decoding.ssd.speculator.state import plan_for
 from decoding.trace.accounting import PHASES, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import Speculation

@@ -12,14 +12,12 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording, record
-from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
-from decoding.replay.ssd.playing import Simulated
+from decoding.replay.ssd.playing import Simulated, Track
 from decoding.replay.ssd.recording import track_of
-from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Event
 from tests.kit.worlds import World
@@ -80,7 +78,7 @@ def tracked(
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=cap + 1,
         )
-    said = estimates(classifier, rounds_from_everywhere(recording, cap + 1)).tolist() if classifier else ()
+    said = classifier.of_rounds(recording.rounds(cap + 1)).tolist() if classifier else ()
     return track_of(recording, said)
 
 

@@ -17,7 +17,7 @@ from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
-from worker.messages import Cancelled, Emit, Found, JobProgress, LocalPair, PairOrder, Report
+from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Report
 
 if TYPE_CHECKING:
     from webapp.registry.models import LanguageModel
@@ -108,16 +108,13 @@ def work(attempt: Attempt) -> None:
     order = DrawFigures(
         pair, prompts, sampling, Shelf(kept), asked, study.dataset.name, also.name if also else "", further
     )
-    for report in attempt.reports(order):
-        match report:
-            case JobProgress():
-                attempt.record(report)
-            case PieceFinished(name=name, data=data):
-                part = storable(data)
-                attempt.insist(lambda n=name, d=part: services.keep(job=attempt.job, name=n, data=d))  # type: ignore[misc]
-            case Found():
-                document = storable(dict(report.document))
-                attempt.insist(lambda d=document: services.finish(job=attempt.job, document=d))  # type: ignore[misc]
+
+    def keep(report: Report) -> None:
+        if isinstance(report, PieceFinished):
+            part = storable(report.data)
+            attempt.insist(lambda: services.keep(job=attempt.job, name=report.name, data=part))
+
+    studies.run(attempt, order, keep)
 
 
 def machine(device: str, host: str, cores: int | None) -> str:

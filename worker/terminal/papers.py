@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import json
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -23,7 +22,7 @@ from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
-from worker.terminal.guarded import guarded
+from worker.terminal.guarded import command
 from worker.terminal.prompt_files import read_prompt_file
 
 USUAL_PROMPTS = 16
@@ -201,11 +200,5 @@ def _write(out: Path, name: str, content: str) -> None:
         file.write(content)
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)
