@@ -42,7 +42,7 @@ from decoding.papers.shelf import Shelf, StudyCancelled
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prices.fit import costs_from
-from decoding.prices.fit_ahead import prices_from, undisturbed
+from decoding.prices.fit_ahead import prices_beside, undisturbed
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.confirming import run_all
@@ -67,12 +67,6 @@ class Phase(NamedTuple):
     kept_as: str  # on the shelf; empty: an attempt always makes it
 
 
-@dataclass(frozen=True)
-class PromptSet:
-    name: str
-    prompts: Sequence[PromptItem] = ()
-
-
 @dataclass
 class Evidence:
     pair: ModelPair
@@ -83,7 +77,8 @@ class Evidence:
     on_kept: Callable[[str, Any], None] = lambda name, data: None
     cancelled: Callable[[], bool] = never
     own_set: str = "these prompts"  # name of their set
-    also: PromptSet = PromptSet("")  # further prompts, of another set
+    also: Sequence[PromptItem] = ()  # further prompts
+    also_set: str = ""  # name of theirs
     classifier_name: str | None = ""  # None: there is none
     _texts: dict[float, RecordedSet] = field(init=False, default_factory=dict)
 
@@ -96,13 +91,11 @@ class Evidence:
     @cached_property
     def _has(self) -> dict[str, bool]:
         has_classifier, has_categories = self.classifier is not None, len(self.categories) > 1
-        fewest = min(len(self.prompts), len(self.also.prompts))
+        are_enough = min(len(self.prompts), len(self.also)) >= transfer.FEWEST
         return {
             "a classifier": has_classifier,
             "a second core": self.has_second_core,
-            "sets to move between": fewest >= transfer.FEWEST
-            if self.also.prompts
-            else has_classifier and has_categories,
+            "sets to move between": are_enough if self.also else has_classifier and has_categories,
             "several categories": has_categories,
         }
 
@@ -134,8 +127,8 @@ class Evidence:
     @property
     def names_of_sets(self) -> list[str]:
         """Names of the two sets, which may be parts of one."""
-        is_same = self.own_set == self.also.name
-        return [self.own_set, f"{self.also.name}, further" if is_same else self.also.name]
+        is_same = self.own_set == self.also_set
+        return [self.own_set, f"{self.also_set}, further" if is_same else self.also_set]
 
     def at(self, temperature: float) -> Sampling:
         """The study's sampling at another temperature, with dice that fix the text."""
@@ -146,7 +139,7 @@ class Evidence:
     @cached_property
     def phases(self) -> dict[str, list[Phase]]:
         """Phases of each piece of evidence, in the order in which they are made. Figures name the pieces."""
-        prompts, further, classifiers = len(self.prompts), len(self.also.prompts), int(self.classifier is not None)
+        prompts, further, classifiers = len(self.prompts), len(self.also), int(self.classifier is not None)
 
         def run(name: str, choices: int) -> Phase:
             return Phase(name, choices * prompts, name)
@@ -205,7 +198,7 @@ class Evidence:
     def also_study(self) -> RecordedSet | None:
         """Recordings of the further prompts, if there are any."""
         found = self.phases["also_study"]
-        return self._recorded(found[0].name, self.sampling, True, self.also.prompts, "also ") if found else None
+        return self._recorded(found[0].name, self.sampling, True, self.also, "also ") if found else None
 
     def _recorded(
         self, phase: str, sampling: Sampling, tails: bool, prompts: Sequence[PromptItem] = (), shelved: str = ""
@@ -484,7 +477,5 @@ def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
         [trace for c in choices if c.spec.prepares_ahead is is_ahead for trace in traces[c.label]]
         for is_ahead in (False, True)
     )
-    return {
-        "beside": prices_from(single, beside).to_dict(),
-        "alone": costs_from(single).for_one(),
-    }
+    alone = costs_from(single)
+    return {"beside": prices_beside(alone, beside).to_dict(), "alone": alone.for_one()}

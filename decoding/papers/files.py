@@ -116,4 +116,3 @@ def _plain(text: str) -> str:
 
 
 FILES: Mapping[str, Callable[[Mapping[str, Any]], str]] = {"csv": table, "py": script}
-TYPES = {"csv": "text/csv", "py": "text/x-python"}

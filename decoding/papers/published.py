@@ -3,7 +3,7 @@ paragraph. Standard library only."""
 
 from decoding.papers.figure import RepeatOptions, kept_as, sampling_options
 from decoding.papers.figures import FIGURES
-from decoding.papers.files import FILES, TYPES
+from decoding.papers.files import FILES
 from decoding.papers.methods import methods
 
-__all__ = ["FIGURES", "FILES", "TYPES", "RepeatOptions", "kept_as", "methods", "sampling_options"]
+__all__ = ["FIGURES", "FILES", "RepeatOptions", "kept_as", "methods", "sampling_options"]

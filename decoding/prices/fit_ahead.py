@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from decoding.prices.cost_model import CostModel, Line
-from decoding.prices.fit import costs_from, fitted, grouped
+from decoding.prices.fit import fitted, grouped
 from decoding.trace.accounting import Round, answers_of, count, rounds
 from decoding.trace.answers import MODEL
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
@@ -24,11 +24,6 @@ Traces = Sequence[Sequence[Event]]
 
 
 # One text -------------------------------------------------------------------------------------------------------------
-
-
-def prices_from(static: Traces, ssd: Iterable[Sequence[Event]]) -> CostModel:
-    """Measure prices on samples of static lookaheads and of SSD."""
-    return prices_beside(costs_from(static), ssd)
 
 
 def prices_beside(single: CostModel, ssd: Iterable[Sequence[Event]]) -> CostModel:

@@ -13,7 +13,8 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit_ahead import prices_from
+from decoding.prices.fit import costs_from
+from decoding.prices.fit_ahead import prices_beside
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate
 from decoding.ssd.policy.ssd_policy import Plan
@@ -141,7 +142,7 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     static = [alone(rows, drafted) for drafted in range(8)]
     plan = plan_for(settings, VOCAB)
     traces = simulate(tracks, plan, given, placement).traces
-    found = prices_from(static, traces)
+    found = prices_beside(costs_from(static), traces)
     assert found.verify(1, 4) == pytest.approx(given.verify(1, 4), rel=0.001)
     assert (found.draft(1), found.fixed(1)) == (pytest.approx(0.1), pytest.approx(0.02, rel=0.001))
     assert (found.opening, found.taking, found.answer) == (*map(pytest.approx, (0.15, 0.01, 0.01)),)

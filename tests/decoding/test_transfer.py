@@ -6,7 +6,7 @@ import pytest
 
 from decoding.papers import transfer
 from decoding.papers.drawing import draw, phases
-from decoding.papers.evidence import Evidence, PromptSet
+from decoding.papers.evidence import Evidence
 from decoding.papers.figure import RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.shelf import Shelf
@@ -22,7 +22,7 @@ FIGURE = FIGURES["disco-transfer"]
 
 def evidence(own: list[PromptItem], further: list[PromptItem]) -> Evidence:
     made = Evidence(pair(), own, SHARED, Shelf(), classifier_name=None)
-    made.own_set, made.also = "code", PromptSet("prose", further)
+    made.own_set, made.also_set, made.also = "code", "prose", further
     return made
 
 

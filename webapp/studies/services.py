@@ -228,8 +228,8 @@ def figures_of(study: Study) -> list[dict[str, Any]]:
     return [figure for figure in kept if figure]
 
 
-def figure_file(study: Study, name: str) -> tuple[str, str]:
-    """Make a figure's file and name its type, as in `ssd-3.csv`."""
+def figure_file(study: Study, name: str) -> str:
+    """Make a figure's file, as in `ssd-3.csv`."""
     figures = figures_of(study)
     if not figures:
         raise Conflict("This study has no figures, or none that is finished yet.", code="no-figures")
@@ -240,7 +240,7 @@ def figure_file(study: Study, name: str) -> tuple[str, str]:
             f"This study has no file {name[:100]!r}. Its files are called FIGURE.ENDING: a figure that is drawn, and "
             f"{', '.join(papers.FILES)}."
         )
-    return papers.FILES[ending](figure), papers.TYPES[ending]
+    return papers.FILES[ending](figure)
 
 
 def _require_few(count: int) -> None:

@@ -43,7 +43,7 @@ class DrawFigures(PairOrder):
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.papers import drawing
-        from decoding.papers.evidence import Evidence, PromptSet
+        from decoding.papers.evidence import Evidence
         from worker.engine.pairs import load_pair
         from worker.engine.steps import PhaseProgress
 
@@ -58,7 +58,8 @@ class DrawFigures(PairOrder):
             on_kept=lambda name, data: emit(PieceFinished(name, data)),
             cancelled=cancelled,
             own_set=self.own_set,
-            also=PromptSet(self.also_set, self.also),
+            also=self.also,
+            also_set=self.also_set,
             classifier_name=classifier,
         )
         every = drawing.phases(evidence, figures)

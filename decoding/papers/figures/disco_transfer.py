@@ -13,7 +13,7 @@ from decoding.strategies.disco import RULES
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    return _across_sets(evidence) if evidence.also.prompts else _across_categories(evidence)
+    return _across_sets(evidence) if evidence.also else _across_categories(evidence)
 
 
 def _across_sets(evidence: Evidence) -> FigurePart:

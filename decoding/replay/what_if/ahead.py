@@ -15,7 +15,8 @@ from itertools import takewhile
 from decoding.choice import Choice
 from decoding.drafting.records import Written
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit_ahead import prices_from, undisturbed
+from decoding.prices.fit import costs_from
+from decoding.prices.fit_ahead import prices_beside, undisturbed
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated, Track
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.what_if.places import TracedText
@@ -151,4 +152,4 @@ def ssd_tracks_of(
     few = heads[:: max(1, round(sum(len(text) for text, _, _ in heads) / MOST_TOKENS))]
     refused, accepted = ([track(*of, hopes=hopes) for of in few] for hopes in (False, True))
     seconds = [undrafted(len(text)) for text, _, _ in few]
-    return SsdTracks(refused, accepted, seconds, prices_from(priced, ahead), is_beside)
+    return SsdTracks(refused, accepted, seconds, prices_beside(costs_from(priced), ahead), is_beside)
