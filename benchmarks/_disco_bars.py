@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
+from benchmarks._wide_target import ready_pair
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
@@ -34,7 +35,6 @@ from decoding.training.making import TrainingStep
 from decoding.training.splits import Splits
 from worker.terminal.bench import read_bench
 from worker.terminal.files import whole_file
-from worker.terminal.loading import load_pair
 from worker.terminal.prompt_files import read_prompt_file
 
 AUTOREGRESSIVE, HEURISTIC, ORACLE = choose("autoregressive"), choose("heuristic"), choose("oracle", {"cap": CAP})
@@ -84,7 +84,7 @@ class Run:
 
 def chosen_on(validation: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> Settings:
     found = predict(validation, costs, classifier)
-    counts = tuned(validation, validation.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
+    counts = tuned(validation, classifier, {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
         choose("disco", {"rule": rule, "classifier": OURS}).label: costs.tokens_per_s(of_one, "estimate")
         for rule, of_one in counts.items()
@@ -97,7 +97,7 @@ def chosen_on(validation: RecordedSet, costs: CostModel, classifier: DraftClassi
 def predicted(test: RecordedSet, costs: CostModel, classifier: DraftClassifier, settings: Settings) -> dict[str, float]:
     """Predicted speed-up of each setting that was run, by label."""
     baseline = test.play(AUTOREGRESSIVE)
-    of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
+    of_rules = tuned(test, classifier, {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
         choice.label: costs.speedup(test.play(choice), baseline, choice.spec.sees)
         for choice in (*settings.rivals, HEURISTIC, settings.threshold)
@@ -254,13 +254,13 @@ def measure_all(given: argparse.Namespace) -> None:
     material = Splits(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
     other = Splits.of(read_prompt_file(given.other, None, None)).test[:limit]
     with whole_file(given.json) if given.json else nullcontext() as file:
-        ready = load_pair(bench)
+        pair, loaded = ready_pair(bench)
         results = {}
         for title, sampling in (
             ("default sampling", bench.sampling),
             ("greedy", Sampling(max_new_tokens=bench.sampling.max_new_tokens)),
         ):
-            results[title] = measure(ready.pair, material, other, sampling, given.repeats)
+            results[title] = measure(pair, material, other, sampling, given.repeats)
             show(results[title], title)
         if file:
-            json.dump({"hardware": dataclasses.asdict(ready.target.runner.facts), "results": results}, file, indent=2)
+            json.dump({"hardware": loaded.hardware, "results": results}, file, indent=2)

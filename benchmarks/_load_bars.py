@@ -41,16 +41,14 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import AUTOREGRESSIVE, study
 from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import answers_of
 from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
 from worker.jobs.comparison.tracing import Tracing
 from worker.terminal.arguments import Arguments, read_arguments
-from worker.terminal.loading import LoadedPair
 
 Rows = dict[str, Any]  # by label
 BATCH = 8
@@ -61,12 +59,12 @@ def measure_all(given: argparse.Namespace) -> None:
     asked = read_arguments(
         ["--limit", str(given.limit), "--max-new-tokens", str(given.tokens), "--threads", str(given.threads)]
     )
-    with loaded(asked, given.wide) as ready:
-        _measure(given, asked, ready)
+    with loaded(asked, given.wide) as (pair, about):
+        _measure(given, asked, pair, about.hardware)
 
 
-def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> None:
-    pair, prompts = ready.pair, asked.prompts
+def _measure(given: argparse.Namespace, asked: Arguments, pair: ModelPair, hardware: Mapping[str, Any]) -> None:
+    prompts = asked.prompts
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
     users = [int(count) for count in given.loads.split(",")]
     choices = [AUTOREGRESSIVE, *parse_choices(given.strategies)]
@@ -92,7 +90,7 @@ def _measure(given: argparse.Namespace, asked: Arguments, ready: LoadedPair) -> 
         print(f"{bar.what:64} {bar.figure:7.3f}  bar {'<=' if bar.at_most else '>='} {bar.bar:<5} {bar.reached}")
     if given.json:
         kept = {label: {k: v for k, v in row.items() if k != "samples"} for label, row in rows.items()}
-        document = {"hardware": ready.hardware(choices), "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
+        document = {"hardware": hardware, "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
         given.json.write_text(json.dumps(document, indent=1, default=str) + "\n")
 
 
@@ -256,7 +254,6 @@ def replayed(
     classifier = pair.classifier("")
     recorded = study(pair, prompts, sampling, tails=True)
     costs = probe(pair, prompts, sampling, "")
-    estimates = recorded.estimates(classifier)
     found = []
     for count, probed in probing.items():
         material = PlanInputs(recorded, probed.costs(costs), classifier)
@@ -266,7 +263,7 @@ def replayed(
         )
         print(f"autoregressive at {count}: predicted {base:.0f} tokens/s, measured {alone['tokens_per_s_device']:.0f}")
         for choice in choices[1:]:
-            played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count, estimates)
+            played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count)
             predicted = run.tokens_per_s_device / base
             measured = played["tokens_per_s_device"] / alone["tokens_per_s_device"]
             what = (

@@ -15,8 +15,12 @@ from tempfile import TemporaryDirectory
 import torch
 from safetensors.torch import load_file, save_file
 
+from decoding.backends.pair import ModelPair
+from worker.engine.pairs import load_pair
+from worker.engine.residents import Residents
+from worker.messages import PairLoaded
 from worker.terminal.bench import Bench
-from worker.terminal.loading import LoadedPair, load_pair
+from worker.terminal.studying import make_ready
 
 WEIGHTS = "model.safetensors"
 DOWN = "mlp.down_proj.weight"  # its columns, and the rows of the others, are the MLP's own numbers
@@ -24,17 +28,22 @@ OTHERS = ("mlp.gate_proj.weight", "mlp.up_proj.weight")
 
 
 @contextmanager
-def loaded(bench: Bench, times: int) -> Iterator[LoadedPair]:
+def loaded(bench: Bench, times: int) -> Iterator[tuple[ModelPair, PairLoaded]]:
     """Load the pair, with a target whose MLPs are so many times as wide. Its classifier fits: the texts are the same,
     and so are the draft's probabilities."""
     if times == 1:
-        yield load_pair(bench)
+        yield ready_pair(bench)
         return
     with TemporaryDirectory() as folder:
         wide = make_wide(bench.pair.target, Path(folder) / "target", times)
-        ready = load_pair(dataclasses.replace(bench, pair=dataclasses.replace(bench.pair, target=wide)))
-        ready.pair.fingerprints = None
-        yield ready
+        pair, facts = ready_pair(dataclasses.replace(bench, pair=dataclasses.replace(bench.pair, target=wide)))
+        pair.fingerprints = None
+        yield pair, facts
+
+
+def ready_pair(bench: Bench) -> tuple[ModelPair, PairLoaded]:
+    make_ready(bench, 0)  # nobody watches the memory of a benchmark
+    return load_pair(bench.pair, Residents())
 
 
 def make_wide(source: Path, folder: Path, times: int) -> Path:

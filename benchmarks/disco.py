@@ -16,7 +16,7 @@ from pathlib import Path
 from worker.terminal.bench import parser_of
 from worker.terminal.ending import ended
 from worker.terminal.material import STARTER
-from worker.terminal.values import count_of
+from worker.terminal.options import count_of
 
 
 def run_all(argv: Sequence[str]) -> None:

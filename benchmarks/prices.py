@@ -17,7 +17,8 @@ from pathlib import Path
 from worker import noise
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.files import whole_file
-from worker.terminal.values import count_of, list_of
+from worker.terminal.options import count_of, list_of
+from worker.terminal.progress import described, say
 
 
 def main(argv: Sequence[str]) -> int:
@@ -38,18 +39,18 @@ def main(argv: Sequence[str]) -> int:
 
 
 def measured(bench: Bench, name: str, batches: Sequence[int]) -> Mapping[str, object]:
-    from decoding.replay.projecting.measuring import card_of
-    from worker.terminal.loading import load_pair
-    from worker.terminal.studying import say
+    from benchmarks._measured_card import card_of
+    from benchmarks._wide_target import ready_pair
 
-    ready = load_pair(bench)
-    facts = ready.target.runner.facts
+    pair, loaded = ready_pair(bench)
+    facts = pair.target.facts
     machine = f"{facts.device_name}, {facts.threads} thread(s), {facts.runner} runner, {facts.dtype}"
-    say(f"{ready.name} on {machine}")
+    for line in described(bench.material.name, loaded):
+        say(line)
     before = noise.mark(os.getpid())
-    with closing(ready.pair):
-        name = name or f"{ready.name} here"
-        card = card_of(ready.pair, bench.prompts, bench.sampling, batches, name, machine)
+    with closing(pair):
+        name = name or f"{bench.material.name} here"
+        card = card_of(pair, bench.prompts, bench.sampling, batches, name, machine)
     if noisy := noise.between(before, noise.mark(os.getpid())):
         say(f"Noisy: {noisy} Measure again on a quiet machine before you rely on this card.")
         card = replace(card, source=f"{card.source} Noisy: {noisy}")

@@ -41,9 +41,13 @@ class Attempt:
         return database.insist(self.hold, access)
 
     def reports(self, order: Order) -> Iterator[Report]:
-        """Have the engine carry out an order, and yield its reports."""
+        """Have the engine carry out an order. Write down how far it is, and yield its other reports."""
         try:
-            yield from listening.reports(self.hold, self.engine, order)
+            for report in listening.reports(self.hold, self.engine, order):
+                if isinstance(report, JobProgress):
+                    self.record(report)
+                else:
+                    yield report
         except (EngineDied, OverLimit) as death:
             cause = "memory" if isinstance(death, OverLimit) else "counted" if death.counts else "outside"
             self.insist(lambda: tallies.add(tallies.ENGINE_DEATHS, self.job.kind, cause))

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from decoding.choice import Choice
 from decoding.dice.sampling import Sampling
@@ -114,9 +114,13 @@ class AtWork(Report):
 class PairLoaded(Report):
     """The pair is in memory. Says which runner runs each strategy, on which hardware."""
 
-    hardware: dict[str, object]
-    runners: dict[str, str]
+    hardware: dict[str, Any]
+    runners: dict[str, str] = field(default_factory=dict)  # by label
+    serves: dict[str, str] = field(default_factory=dict)  # models, by the server's name
     draft_left_out: str = ""  # as of the pair
+    models: Mapping[str, Any] | None = None  # by role; None: servers alone
+    remarks: Sequence[str] = ()  # what fits, but not quite
+    warnings: Sequence[str] = ()  # classifiers of another sampling or machine
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from decoding.dice.sampling import Sampling
 from decoding.prompts.prompt import PromptItem, first_turns
@@ -13,7 +14,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
-from worker.messages import Found, JobProgress, LocalPair, PairOrder
+from worker.messages import Found, LocalPair, PairOrder, Report
 
 
 def study_of(attempt: Attempt) -> Study:
@@ -31,14 +32,17 @@ def shared_fields(
     return attempt.local_pair(study.pair, classifiers), prompts, Sampling.from_dict(study.sampling)
 
 
-def run(attempt: Attempt, order: PairOrder) -> None:
+def run(attempt: Attempt, order: PairOrder, on_report: Callable[[Report], None] = lambda report: None) -> None:
+    """`on_report` gets what the engine makes on the way to the document."""
     for report in attempt.reports(order):
-        match report:
-            case JobProgress():
-                attempt.record(report)
-            case Found():
-                document = storable(dict(report.document))
-                attempt.insist(lambda document=document: studies.finish(job=attempt.job, document=document))  # type: ignore[misc]
+        if isinstance(report, Found):
+            _finish(attempt, storable(dict(report.document)))
+        else:
+            on_report(report)
+
+
+def _finish(attempt: Attempt, document: dict[str, Any]) -> None:
+    attempt.insist(lambda: studies.finish(job=attempt.job, document=document))
 
 
 def classifiers(attempt: Attempt, study: Study) -> list[Classifier]:

@@ -1,8 +1,10 @@
-"""The one Celery task there is: look into the database."""
+"""The one Celery task there is: look into the database, which is the queue. While the broker is away nobody wakes a
+worker, so it looks without being woken."""
 
 from __future__ import annotations
 
 import signal
+import threading
 import warnings
 from typing import Any
 
@@ -10,9 +12,11 @@ from celery import Celery, signals
 from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from celery.worker import state
 
+from webapp.core import broker
 from webapp.jobs.queue import LOOK
 from worker.job_loop import JobLoop
-from worker.seeking import Seeker
+
+SEEK_EVERY = 10.0  # s
 
 
 def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
@@ -45,3 +49,24 @@ def listen(app: Celery, job_loop: JobLoop, queue: str, name: str) -> None:
     finally:
         job_loop.stop()
         seeker.join()  # it may have a job to put down, for which an interpreter that shuts down is too late
+
+
+class Seeker:
+    """A thread that looks while the broker is away. It lives until the worker stops, for the engine's leash is tied to
+    the thread that starts it."""
+
+    def __init__(self, job_loop: JobLoop, every_s: float = SEEK_EVERY) -> None:
+        self._job_loop = job_loop
+        self._every_s = every_s
+        self._thread = threading.Thread(target=self._run, name="seeker")
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def join(self) -> None:
+        self._thread.join()
+
+    def _run(self) -> None:
+        while not self._job_loop.pulse.stops_within(self._every_s):
+            if not broker.answers():
+                self._job_loop.look_if_idle()

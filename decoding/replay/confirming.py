@@ -47,14 +47,6 @@ class Confirmed:
         return with_mixes(with_trees(costs, of(lambda choice: choice.spec.branches)), mixes, MIX.sees)
 
 
-def best_of_each(predictions: Sequence[Prediction]) -> list[Prediction]:
-    """Return the best setting of each kind, fastest first."""
-    fastest: dict[str, Prediction] = {}
-    for prediction in sorted(predictions, key=lambda prediction: -prediction.tokens_per_s):
-        fastest.setdefault(prediction.choice.kind, prediction)
-    return [*fastest.values()]
-
-
 def to_run(predictions: Sequence[Prediction]) -> list[Choice]:
     """Choices to run: the baseline and every setting that can be deployed. A bound cannot."""
     return [choose(BASELINE), *(p.choice for p in predictions if p.choice.spec.role == "ranked")]

@@ -1,35 +1,90 @@
-"""Planning at load: the best settings for each number of users, where speculation stops paying, and what to set in
-engines that take a schedule."""
+"""Plan at load: price every setting for each number of users, run the best of each kind, and say where speculation
+stops paying and what to set in engines that take a schedule. The result is plain data, for the terminal and for pages.
+
+The simulator plays strategies that prepare ahead along recorded texts, at costs of joint passes and at prices of
+preparing, which short runs at that load give.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from decoding.backends.joint_probing import measure
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, planned
 from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import CopyJudge
+from decoding.drafting.strategy import EngineSetting, Strategy
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
-from decoding.replay.ahead_at_load import YARDSTICK, AheadAtLoad
+from decoding.prices.fit_ahead import counted, prepared_in
+from decoding.prompts.prompt import PromptItem
 from decoding.replay.at_load import PlayedRun, play
-from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet, Rows
+from decoding.replay.confirming import run_all
+from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, best_of_kinds, static
+from decoding.replay.planning_ahead import Simulating, spread
+from decoding.replay.probing import typical
+from decoding.replay.ssd.recording import plan_of
+from decoding.replay.ssd.simulator import simulate_together
+from decoding.replay.workload import SHOWN, lacks, planned_ahead
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
 from decoding.strategies import static as static_strategy
 
+RUNS = 2  # settings of a grid that run at each load: those with the fewest and the most branches
+COPY = "copy"
+BACKUPS = ("neural", "ngram", COPY)  # a backup that is left open depends on times
+YARDSTICK = static(4)  # on the same texts: only some are simulated
+
 
 @dataclass(frozen=True)
-class PredictionAtLoad:
-    """Predicted speed of one setting at one load."""
+class AheadAtLoad:
+    simulating: Simulating
+    costs: CostModel
 
-    choice: Choice  # with its load
-    tokens_per_s_device: float
-    speedup: float  # over autoregressive at the same load
+    def predict(self, users: int) -> Iterator[tuple[Choice, float]]:
+        """Return settings with their tokens per second, relative to YARDSTICK for as many users."""
+        made = self.simulating
+        for strategy in planned_ahead(made.sampling, has_classifier=made.classifier_name is not None):
+            yield from self._searched(strategy, users)
+
+    def _searched(self, strategy: Strategy, users: int) -> Iterator[tuple[Choice, float]]:
+        grid = [choice for choice in self._choices(strategy) if self.simulating.fits(choice)]
+        # Rounds that copy open no branches, so their passes do not tell what branches cost.
+        opening = [choice for choice in grid if choice.params.get("backup") != COPY]
+        prices = self._measured(spread(opening, RUNS), users) if opening else None
+        if prices is None:
+            return
+        texts = self.simulating.tracks
+        yardstick = play(texts, YARDSTICK.sources(), self.costs, users).tokens_per_s_device
+        for choice in grid:
+            plan = plan_of(choice, self.simulating.pair.vocab, self.simulating.classifier)
+            placement = self.simulating.placement(choice)
+            found = simulate_together(texts, plan, prices, users, placement)
+            yield choice, found.tokens_per_s_device / yardstick
+
+    def _choices(self, strategy: Strategy) -> Iterator[Choice]:
+        choices = next((param.choices for param in strategy.params if param.name == "backup"), ())
+        for named in [{"backup": backup} for backup in BACKUPS if backup in choices] or [{}]:
+            yield from (self.simulating.choice(strategy, {**params, **named}) for params in strategy.grid())
+
+    def _measured(self, choices: Sequence[Choice], users: int) -> CostModel | None:
+        """Run settings and autoregressive shortly. None if somebody cancels, or nothing was prepared."""
+        made, asked = self.simulating, [choice.at(Load(users)) for choice in (AUTOREGRESSIVE, *choices)]
+        found = run_all(made.pair, typical(made.prompts), made.sampling, asked, cancelled=made.cancelled)
+        if made.cancelled():
+            return None
+        undrafted, *rows = (found[choice.label] for choice in asked)
+        rows = [row for row in rows if counted(row)]
+        return prepared_in(rows, undrafted, self.costs, users) if rows else None
 
 
 @dataclass(frozen=True)
@@ -46,8 +101,8 @@ class PlanInputs:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
 
-    def run(self, choice: Choice, users: int, estimates: Rows = ()) -> PlayedRun:
-        texts = self.study.texts(self.study.shown(choice.sees, estimates))
+    def run(self, choice: Choice, users: int) -> PlayedRun:
+        texts = self.study.texts(self.study.shown(choice.sees, self.classifier))
         return play(texts, choice.sources(self.judge), self.costs, users, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
@@ -57,38 +112,33 @@ class PlanInputs:
             yield from ((choice, speed * yardstick) for choice, speed in self.ahead.predict(users))
 
 
-def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[PredictionAtLoad]]:
+def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[Prediction]]:
     """Predict every setting of every grid for each number of users, fastest first. Bounds are left out: an oracle peeks
     at each text alone."""
-    estimates = material.study.estimates(material.classifier) if material.classifier else ()
-    found: dict[int, list[PredictionAtLoad]] = {}
+    found: dict[int, list[Prediction]] = {}
     for count in users:
         undrafted = material.run(AUTOREGRESSIVE, count).tokens_per_s_device
-        runs = [(choice, material.run(choice, count, estimates).tokens_per_s_device) for choice in _settings(material)]
+        runs = [(choice, material.run(choice, count).tokens_per_s_device) for choice in _settings(material)]
         runs += material.prepared(count)
-        rows = [PredictionAtLoad(choice.at(Load(count)), speed, speed / undrafted) for choice, speed in runs]
-        found[count] = sorted(rows, key=lambda row: -row.tokens_per_s_device)
+        rows = [Prediction(choice.at(Load(count)), speed, speed / undrafted) for choice, speed in runs]
+        found[count] = sorted(rows, key=lambda row: -row.tokens_per_s)
     return found
 
 
 def _settings(material: PlanInputs) -> Iterator[Choice]:
+    has = {
+        "has_classifier": material.classifier is not None,
+        "judges_copies": material.judge is not None,
+        "is_undrafted": material.study.is_undrafted,
+    }
     yield AUTOREGRESSIVE
     for choice in planned():
-        spec, asked = choice.spec, material.judge if choice.judges_copies else material.classifier
-        lacks = (choice.classifier is not None and asked is None) or (spec.needs_draft and material.study.is_undrafted)
-        if spec.can_replay and spec.role == "ranked" and not lacks and material.study.tells(choice):
+        is_played = choice.spec.can_replay and choice.spec.role == "ranked" and material.study.tells(choice)
+        if is_played and not lacks(choice, **has):
             yield choice
 
 
-def best_of_kinds(rows: Sequence[PredictionAtLoad]) -> list[PredictionAtLoad]:
-    """The fastest setting of each kind, in the order of `rows`."""
-    fastest: dict[str, PredictionAtLoad] = {}
-    for row in rows:
-        fastest.setdefault(row.choice.kind, row)
-    return [*fastest.values()]
-
-
-def worth_running(found: Mapping[int, Sequence[PredictionAtLoad]], most: int) -> list[str]:
+def worth_running(found: Mapping[int, Sequence[Prediction]], most: int) -> list[str]:
     """The kinds of choices to confirm: those that come closest to the best at any load. They run at every load, so that
     a crossover can be measured."""
     closest: dict[str, float] = {}
@@ -100,7 +150,7 @@ def worth_running(found: Mapping[int, Sequence[PredictionAtLoad]], most: int) ->
     return sorted(closest, key=lambda kind: -closest[kind])[:most]
 
 
-def schedule(found: Mapping[int, Sequence[PredictionAtLoad]], measured: Mapping[str, Mapping[str, Any]]) -> Choice:
+def schedule(found: Mapping[int, Sequence[Prediction]], measured: Mapping[str, Mapping[str, Any]]) -> Choice:
     """The schedule that takes the best fixed lookahead at each load, none where that is no gain: as measured if it ran,
     else as predicted."""
     steps: list[tuple[int, int]] = []
@@ -132,3 +182,86 @@ def _crossover(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, float 
 
     predicted = crossing([(row["users"], row["speedup"]) for row in own])
     return {**bracket(points), "low": bound("low"), "high": bound("high"), "predicted": predicted, "is_few": few}
+
+
+def plan_at_load(
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
+    sampling: Sampling,
+    study: RecordedSet,
+    costs: CostModel,
+    users: Sequence[int],
+    classifier: str | None = None,
+    *,
+    on_progress: Callable[[int, int], None] = lambda done, due: None,
+    cancelled: Callable[[], bool] = never,
+) -> dict[str, Any]:
+    """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
+    joint = measure(pair, max(users), sampling, like=costs)
+    asked = None if classifier is None else pair.classifier(classifier, sampling)
+    simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
+    ahead = None if study.is_undrafted else AheadAtLoad(simulating, joint)
+    found = predict_at_load(PlanInputs(study, joint, asked, ahead), users)
+    if cancelled():
+        return {}
+    best = {count: [row.asking(classifier or "") for row in best_of_kinds(rows)] for count, rows in found.items()}
+    run = worth_running(found, SHOWN)
+    chosen = [AUTOREGRESSIVE.at(Load(count)) for count in users]
+    chosen += [row.choice for rows in best.values() for row in rows if row.choice.kind in run]
+    chosen.sort(key=lambda choice: choice.load)
+    due = len(chosen) * len(prompts)
+    measured = run_all(
+        pair, prompts, sampling, chosen, on_progress=lambda done: on_progress(done, due), cancelled=cancelled
+    )
+    return document(best, measured, None if study.is_undrafted else schedule(found, measured))
+
+
+def document(
+    best: Mapping[int, Sequence[Prediction]], measured: Mapping[str, Mapping[str, Any]], planned: Choice | None
+) -> dict[str, Any]:
+    rows = [_row(users, row, measured.get(row.choice.label)) for users, of in best.items() for row in of]
+    exports = [*(planned.spec.exports(planned.params) if planned else ()), *_copying(rows)]
+    return {
+        "users": [*best],
+        "rows": rows,
+        "crossovers": crossovers(rows),
+        "planned": planned.label if planned else None,
+        "elsewhere": [dataclasses.asdict(export) for export in exports],
+    }
+
+
+def _copying(rows: Sequence[Mapping[str, Any]]) -> Iterator[EngineSetting]:
+    """Export the best setting of each kind that copies from the text, if that is a gain at any load. Engines take one
+    setting for all loads."""
+    copying: dict[str, list[Mapping[str, Any]]] = {}
+    for row in rows:
+        if (choice := Choice.of(row)).spec.copies_only:
+            copying.setdefault(choice.kind, []).append(row)
+    for own in copying.values():
+        best = max(own, key=_gain)
+        if _gain(best) > 1:
+            for export in Choice.of(best).spec.exports(best["params"]):
+                note = f"{best['label']}, the best for {Load(best['users'])}, without a draft model. {export.note}"
+                yield dataclasses.replace(export, note=note.strip())
+
+
+def _gain(row: Mapping[str, Any]) -> float:
+    """Speed-up as measured if it ran, else as predicted."""
+    gain: float = row["measured"]["ratio"] if row["measured"] else row["speedup"]
+    return gain
+
+
+def _row(users: int, row: Prediction, measured: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Predicted speed of one setting, and the measured one if it ran: with waiting and reading the prompt."""
+    return {
+        "users": users,
+        "strategy": row.choice.strategy,
+        "kind": row.choice.kind,
+        "params": dict(row.choice.params),
+        "label": row.choice.settings,
+        "role": row.choice.spec.role,
+        "tokens_per_s_device": row.tokens_per_s,
+        "speedup": row.speedup,
+        "measured": measured["end_to_end"] if measured else None,
+        "audit": measured["audit"] if measured else None,
+    }

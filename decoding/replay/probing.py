@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import cycle, islice, product
+from itertools import chain, cycle, islice, product
 
 import torch
 
@@ -18,7 +18,7 @@ from decoding.backends.pair import ModelPair
 from decoding.backends.serving import TextCaches
 from decoding.choice import Choice, choose
 from decoding.core.ending import Ending
-from decoding.core.loop import OnProgress, decode, unheard
+from decoding.core.loop import OnProgress, decode, never, unheard
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
@@ -67,13 +67,11 @@ def probe_each(
 ) -> list[CostModel]:
     """Probe several classifiers at once. The costs differ only in the decision. Without a classifier there is one
     result, whose decision costs nothing. On a target alone no decision does. `on_progress` gets the turns done."""
-    if pair.draft is None:
-        return [probed_alone(pair, prompts, sampling, on_progress)] * max(1, len(classifiers))
-    rules = [
-        TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in classifiers
-    ]
+    names = classifiers if pair.draft else ()
+    rules = [TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in names]
     costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu", on_progress)
-    return [dataclasses.replace(costs, decision=decision) for decision in decisions or [0.0]]
+    decisions = decisions or [0.0] * max(1, len(classifiers))
+    return [dataclasses.replace(costs, decision=decision) for decision in decisions]
 
 
 def probed(
@@ -85,73 +83,42 @@ def probed(
     on_progress: OnProgress = unheard,
 ) -> tuple[CostModel, list[float]]:
     """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
-    are launched on a GPU."""
+    are launched on a GPU. Of a target alone they are those of verifying drafts that no model makes."""
     comparison = Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
     comparison.warm_up(is_launched)
-    rules = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence), *deciding]
+    looking = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence)] if pair.draft else []
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
+        rules = [TimedRule(rule.source, rule.feature) for rule in (*looking, *deciding)]
         found = _measured(comparison, rules, on_progress)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
-    reading, *decisions = (
-        decision_cost(each.traces, found.chains) if is_launched else each.answers.price for each in found.asked
-    )
+    answers = [decision_cost(rule.traces, found.chains) if is_launched else rule.price for rule in rules]
+    reading, *decisions = answers or [0.0]
     costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading), found.trees)
     return with_mixes(costs, found.mixes, MIX.spec.sees), decisions
 
 
-def probed_alone(
-    pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, on_progress: OnProgress = unheard
-) -> CostModel:
-    """Costs of verifying drafts that no model makes. Finding a copy takes microseconds."""
-    comparison, is_launched = (
-        Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling),
-        pair.target.device.type != "cpu",
-    )
-    comparison.warm_up(is_launched)
-    found = _copied(comparison, on_progress)
-    return costs_from(_copied(comparison, on_progress) if is_launched else found)
-
-
-def _copied(comparison: Measurement, on_progress: OnProgress) -> list[list[Event]]:
-    found: list[list[Event]] = []
-    for number, prompt, turn in _turns(comparison, on_progress):
-        found.append(drafted(comparison, prompt, AnyTokens(every_length(number))))
-        if turn in UNAIDED:
-            found.append(_traced(comparison, prompt, AUTOREGRESSIVE))
-    return found
-
-
-def _turns(comparison: Measurement, on_progress: OnProgress) -> Iterator[tuple[int, PromptItem, int]]:
-    """Yield every turn of every prompt, numbered, and report how many are over."""
-    turns = list(product(comparison.prompts, range(VARIED)))
-    for number, (prompt, turn) in enumerate(turns):
-        on_progress(number, len(turns))
-        yield number, prompt, turn
-    on_progress(len(turns), len(turns))
-
-
-@dataclass(frozen=True)
+@dataclass
 class TimedRule:
-    """A rule that stops drafts, and what it sees of each token."""
+    """A rule that stops drafts, what it sees of each token, and the times in ns that it took to answer: after a draft's
+    first token, with cold caches, and after later ones."""
 
     source: Callable[[], Chain]
     feature: Callable[[], Feature]
+    first: list[int] = field(default_factory=list)
+    later: list[int] = field(default_factory=list)
+    traces: list[list[Event]] = field(default_factory=list)  # samples whose drafts it stopped
 
-
-@dataclass
-class RuleSamples:
-    """Samples whose drafts one rule stopped."""
-
-    rule: TimedRule
-    answers: RuleTimes
-    traces: list[list[Event]]
+    @property
+    def price(self) -> float:
+        """Seconds per token, from medians, which a busy moment hardly moves."""
+        parts = [part for part in (self.first, self.later) if part]
+        return sum(len(part) * statistics.median(part) for part in parts) * 1e-9 / max(1, sum(map(len, parts)))
 
 
 @dataclass
 class ProbeSamples:
-    """Samples with drafts of every length or none, whose drafts a rule stopped, with trees, and of a mix."""
+    """Samples with drafts of every length or none, with trees, and of a mix."""
 
-    asked: list[RuleSamples]
     chains: list[list[Event]] = field(default_factory=list)
     trees: list[list[Event]] = field(default_factory=list)
     mixes: list[list[Event]] = field(default_factory=list)
@@ -159,19 +126,21 @@ class ProbeSamples:
 
 def _measured(comparison: Measurement, rules: Sequence[TimedRule], on_progress: OnProgress) -> ProbeSamples:
     """Decode samples of all kinds in turn."""
-    found = ProbeSamples([RuleSamples(rule, RuleTimes(), []) for rule in rules])
-    for number, prompt, turn in _turns(comparison, on_progress):
-        found.chains.append(drafted(comparison, prompt, EveryLength(every_length(number))))
+    found, turns = ProbeSamples(), list(product(comparison.prompts, range(VARIED)))
+    for number, (prompt, turn) in enumerate(turns):
+        on_progress(number, len(turns))
+        found.chains.append(drafted(comparison, prompt, of_lengths(comparison, every_length(number))))
         if turn in UNAIDED:
             found.chains.append(_traced(comparison, prompt, AUTOREGRESSIVE))
+        if not comparison.models.draft:
+            continue
         if turn in MIXED:
             found.mixes.append(_traced(comparison, prompt, MIX))
         if turn in GROWN:
             found.trees.append(drafted(comparison, prompt, EveryShape(number)))
-        if turn == VARIED // 2:
-            for each in found.asked:
-                timed = Timed(each.rule, each.answers)
-                each.traces.append(drafted(comparison, prompt, timed, timed))
+        for rule in rules if turn == VARIED // 2 else ():
+            rule.traces.append(drafted(comparison, prompt, timed := Timed(rule), timed))
+    on_progress(len(turns), len(turns))
     return found
 
 
@@ -185,6 +154,11 @@ def typical(prompts: Sequence[PromptItem]) -> list[PromptItem]:
 def every_length(turn: int, lengths: Sequence[int] = LENGTHS) -> Iterator[int]:
     """Lengths of drafts, each for a few rounds."""
     return (length for length in islice(cycle(lengths), turn, None, STRIDE) for _ in range(KEPT))
+
+
+def of_lengths(comparison: Measurement, lengths: Iterator[int]) -> Source:
+    """Make a source of drafts of these lengths: by the draft model, or without one of any tokens."""
+    return EveryLength(lengths) if comparison.models.draft else AnyTokens(lengths)
 
 
 class EveryLength(Chain):
@@ -211,26 +185,12 @@ class EveryShape(ShapedTree):
         return next(self._shapes)
 
 
-@dataclass
-class RuleTimes:
-    """Times in ns that a rule took to answer: after a draft's first token, with cold caches, and after later ones."""
-
-    first: list[int] = field(default_factory=list)
-    later: list[int] = field(default_factory=list)
-
-    @property
-    def price(self) -> float:
-        """Seconds per token, from medians, which a busy moment hardly moves."""
-        parts = [part for part in (self.first, self.later) if part]
-        return sum(len(part) * statistics.median(part) for part in parts) * 1e-9 / max(1, sum(map(len, parts)))
-
-
 class Timed(Chain, Feature):
     """Times each answer of a rule, from its look at the token on: an answer takes too little beside a pass to be
     measured on whole drafts."""
 
-    def __init__(self, rule: TimedRule, answers: RuleTimes) -> None:
-        self._source, self._feature, self._answers = rule.source(), rule.feature(), answers
+    def __init__(self, rule: TimedRule) -> None:
+        self._source, self._feature, self._rule = rule.source(), rule.feature(), rule
         self.look, self.sees = self._feature.look, self._source.sees
 
     def begin(self, view: View) -> None:
@@ -238,7 +198,7 @@ class Timed(Chain, Feature):
         self.lookahead = self._source.lookahead
 
     def of(self, step: DraftStep) -> float:
-        self._began, self._times = time.perf_counter_ns(), self._answers.later if step.ahead else self._answers.first
+        self._began, self._times = time.perf_counter_ns(), self._rule.later if step.ahead else self._rule.first
         return self._feature.of(step)
 
     def stops(self, seen: float) -> bool:
@@ -248,6 +208,21 @@ class Timed(Chain, Feature):
 
     def judged(self, judgement: Judgement) -> None:
         self._source.judged(judgement)
+
+
+def short_runs(
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
+    sampling: Sampling,
+    choices: Sequence[Choice],
+    cancelled: Callable[[], bool] = never,
+) -> Iterator[tuple[Choice, list[Event]]]:
+    """Run choices on a few prompts, prompt by prompt, and yield the events of each sample."""
+    comparison = Measurement(pair, typical(prompts), choices, sampling, cancelled=cancelled)
+    pair.begin(choices)
+    comparison.warm_up()
+    for key in chain.from_iterable(comparison.schedule()):
+        yield key.choice, _traced(comparison, key.prompt, key.choice)
 
 
 def _traced(comparison: Measurement, prompt: PromptItem, choice: Choice) -> list[Event]:

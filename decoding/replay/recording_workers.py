@@ -22,7 +22,7 @@ from decoding.choice import choose
 from decoding.core.loop import never
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.disco.recording import Recording, record
+from decoding.disco.recording import Recording, record, undrafted
 from decoding.disco.texts import Texts
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.errors import BadPrompts, DrafthouseError
@@ -32,7 +32,7 @@ from decoding.models.devices import free_bytes
 from decoding.models.folder import inspect
 from decoding.models.runner import read_prompt
 from decoding.prompts.prompt import PromptItem
-from decoding.strategies import static
+from decoding.strategies import static, suffix
 from decoding.trace.events import Recorder
 
 LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
@@ -43,6 +43,8 @@ PATIENCE = 0.2  # s between checks for cancellation while only copies work
 # If the dice fix the text, any strategy writes it, and WRITER is fast. Under ratio dice nearly every token must be
 # drafted and judged, so DEEP_WRITER drafts long.
 WRITER, DEEP_WRITER = (choose(static.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
+
+COPIER = choose(suffix.STRATEGY.slug)  # writes the texts of a target alone: fast where they repeat
 
 OnProgress = Callable[[int], None]
 
@@ -238,6 +240,29 @@ def copies_for(pair: ModelPair, prompt_count: int) -> int:
         return 0
     each = ROOM * sum(inspect(folder).weight_bytes for folder in folders)
     return min(torch.get_num_threads() - 1, free_bytes(device) // each)
+
+
+def undrafted_texts(
+    pair: ModelPair,
+    prompts: Sequence[PromptItem],
+    sampling: Sampling,
+    *,
+    on_progress: OnProgress = lambda done: None,
+    cancelled: Callable[[], bool] = never,
+) -> list[Recording]:
+    """Write the texts of a target alone: there is no draft to record along them. Return one recording per prompt, in
+    their order; fewer after a cancellation. An unusable prompt is refused before any text is written."""
+    comparison = Measurement(pair, prompts, [COPIER], sampling, cancelled=cancelled)
+    tokens = [comparison.tokens(prompt) for prompt in prompts]
+    ends = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
+    found: list[Recording] = []
+    for prompt, read in zip(prompts, tokens, strict=True):
+        text = comparison.decode(SampleKey(COPIER, prompt, 0), Recorder()).tokens
+        if cancelled():
+            break  # the text is incomplete
+        found.append(undrafted(prompt.id, read, text, sampling.max_new_tokens, ends))
+        on_progress(len(found))
+    return found
 
 
 @contextlib.contextmanager

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from decoding.backends.joint_probing import AnyTokens
 from decoding.backends.pair import ModelPair
 from decoding.core.loop import OnProgress, unheard
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
@@ -19,7 +18,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prompts.prompt import first_turns
 from decoding.replay.planning import AUTOREGRESSIVE
-from decoding.replay.probing import EveryLength, drafted, every_length, typical
+from decoding.replay.probing import drafted, every_length, of_lengths, typical
 from decoding.trace.events import Event, Recorder
 
 TOKENS = 96  # of each sample
@@ -93,8 +92,7 @@ def weighed(comparison: Measurement, on_progress: OnProgress = unheard) -> tuple
 def _turn(probe: Measurement, number: int) -> Turn:
     """Decode a sample with drafts of every length and one without."""
     prompt, undrafted = probe.prompts[number % len(probe.prompts)], Recorder()
-    lengths = every_length(number, LENGTHS)
-    source = EveryLength(lengths) if probe.models.draft else AnyTokens(lengths)
+    source = of_lengths(probe, every_length(number, LENGTHS))
     probe.decode(
         SampleKey(AUTOREGRESSIVE, prompt, 0),
         undrafted,

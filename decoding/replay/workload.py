@@ -23,14 +23,22 @@ AGAIN = 3  # times that the best is run to correct its promise
 SHOWN = 4  # strategies that run at each load, beside the baseline
 
 
+def lacks(choice: Choice, *, has_classifier: bool, judges_copies: bool, is_undrafted: bool) -> str:
+    """Say what a choice needs that recordings of a pair do not have; empty if they have all. `judges_copies` says
+    whether the classifier does."""
+    if is_undrafted and choice.spec.needs_draft:
+        return "it needs a draft, and none was recorded"
+    if choice.classifier is not None and not has_classifier:
+        return "this pair has no classifier"
+    if choice.judges_copies and not judges_copies:
+        return "the classifier has not learned from copied tokens"
+    return ""
+
+
 def settings(has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False) -> Iterator[Choice]:
     """Settings that a plan predicts by replay."""
-    for choice in planned():
-        spec = choice.spec
-        needs = spec.prices_rounds or (choice.sees == "estimate" and not has_classifier)
-        needs = needs or (choice.judges_copies and not judges_copies) or (spec.needs_draft and is_undrafted)
-        if spec.can_replay and not needs:
-            yield choice
+    has = {"has_classifier": has_classifier, "judges_copies": judges_copies, "is_undrafted": is_undrafted}
+    return (one for one in planned() if one.spec.can_replay and not one.spec.prices_rounds and not lacks(one, **has))
 
 
 def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False) -> set[str]:
@@ -83,11 +91,6 @@ class StudyRecipe:
 def of_recordings(recipe: StudyRecipe) -> int:
     """Samples of a study that records each prompt once."""
     return recipe.prompts
-
-
-def of_proof(recipe: StudyRecipe) -> int:
-    """Samples of a proof: with and without speculation, here and on the other engine."""
-    return 4 * recipe.prompts
 
 
 def of_plan(recipe: StudyRecipe) -> int:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from decoding.trace.answers import Answers
+from decoding.trace.answers import HIT, MODEL, Answers
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 
+Phase = TypeVar("Phase", Drafted, Verified, Anticipated)
 PHASES = {
     "settling": "the target works, from one verdict to its next question",
     "finishing": "the draft finishes the step that was under way when the target asked",
@@ -135,14 +136,17 @@ class Round:
 
 def rounds(trace: Sequence[Event]) -> Iterator[Round]:
     """Read the rounds of a trace in order. The last has no preparation: nobody asked for its branches."""
-    drafts = {event.round: event for event in trace if isinstance(event, Drafted)}
-    prepared = {event.round: event for event in trace if isinstance(event, Anticipated)}
+    drafts, prepared = _by_round(trace, Drafted), _by_round(trace, Anticipated)
     free_ns, unread = next((event.prefill_ns for event in trace if isinstance(event, Started)), 0), 1
     for verdict in trace:
         if isinstance(verdict, Verified):
             before, beside = prepared.get(verdict.round - 1), prepared.get(verdict.round)
             yield (one := Round(free_ns, verdict, drafts.get(verdict.round), before, beside, unread))
             free_ns, unread = verdict.end_ns, one.leaves_unread
+
+
+def _by_round(trace: Iterable[Event], kind: type[Phase]) -> dict[int, Phase]:
+    return {event.round: event for event in trace if isinstance(event, kind)}
 
 
 def _seconds_between(began_ns: int, ended_ns: int) -> float:
@@ -157,17 +161,7 @@ Counted = Mapping[str, Any]  # the counts of a sample: plain data that survives 
 
 def count(events: Sequence[Event]) -> Counted | None:
     """Count one sample. None if nothing was prepared."""
-    drafts: dict[int, Drafted] = {}
-    verdicts: dict[int, Verified] = {}
-    prepared: dict[int, Anticipated] = {}
-    for event in events:
-        match event:
-            case Drafted():
-                drafts[event.round] = event
-            case Verified():
-                verdicts[event.round] = event
-            case Anticipated():
-                prepared[event.round] = event
+    drafts, verdicts, prepared = _by_round(events, Drafted), _by_round(events, Verified), _by_round(events, Anticipated)
     by_position: dict[str, list[int]] = {}
     by_source: dict[str, list[int]] = {}
     predicted = 0.0
@@ -195,8 +189,35 @@ def count(events: Sequence[Event]) -> Counted | None:
             if number in drafts
         ),
         "alone_ns": sum(draft.end_ns - draft.start_ns for draft in drafts.values() if draft.passes),
-        "answers": vars(Answers.of(rounds(events), _unhidden_ns(prepared.values(), verdicts))),
+        "answers": vars(_answers_in(rounds(events), _unhidden_ns(prepared.values(), verdicts))),
     }
+
+
+def _answers_in(rounds: Iterable[Round], preparing_ns: int) -> Answers:
+    answered = [(each, draft, answer) for each in rounds if (draft := each.draft) and (answer := _answer(draft))]
+    found = Answers(
+        verifying_ns=sum(each.verdict.end_ns - each.verdict.start_ns for each, _, _ in answered),
+        preparing_ns=preparing_ns,
+        drafting_ns=sum(draft.end_ns - draft.start_ns for _, draft, answer in answered if answer == MODEL),
+        answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
+        stepping=sum(draft.passes > 0 for _, draft, _ in answered),
+        steps=sum(draft.passes for _, draft, _ in answered),
+        joint=sum(each.verdict.texts > 1 for each, _, _ in answered),
+    )
+    in_use = ""
+    for each, _, answer in answered:
+        in_use, gained = in_use if answer == HIT else answer, each.verdict.accepted + 1
+        found.rounds[answer] += 1
+        found.tokens[answer] += gained
+        if in_use:
+            found.in_use_tokens[in_use] += gained
+            found.in_use_ns[in_use] += each.verdict.end_ns - each.free_ns
+    return found
+
+
+def _answer(draft: Drafted) -> str:
+    """Return what answered the verdict before this draft; empty for a draft that answers none."""
+    return {"hit": HIT, "miss": str(draft.backup)}.get(draft.source, "")
 
 
 def rates(samples: Sequence[Counted]) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def compose(*arguments: str, stdin: bytes = b"") -> bytes:
     return done.stdout
 
 
-def manage(*arguments: str) -> str:
-    return compose("exec", "web", "python", "manage.py", *arguments).decode().strip()
+def token(*arguments: str) -> str:
+    return compose("exec", "web", "python", "-m", "worker.supervisor.token", *arguments).decode().strip()
 
 
 def until(holds: Callable[[], Any], what: str) -> Any:
@@ -111,7 +111,7 @@ class Smoke:
 
     def sign_in(self) -> str:
         person = visitor()
-        assert person.submit(manage("sign_in_link")).status == 302
+        assert person.submit(token("--sign-in")).status == 302
         page = person.ask("GET", "/comparisons/")
         assert page.status == 200 and b"Comparisons" in page.body
         assert visitor().ask("GET", "/", Host="evil.test").status == 400
@@ -119,7 +119,7 @@ class Smoke:
 
     def comparison(self) -> str:
         """Submit the demo over REST, kill the database halfway, and see every sample arrive."""
-        self.token = manage("api_token")
+        self.token = token()
         self.made = visitor().call("comparisons/", self.token, self.demo())
         until(lambda: self.job()["done_count"] > 2, "the first samples")
         compose("kill", "db")

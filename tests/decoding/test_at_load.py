@@ -18,12 +18,11 @@ from decoding.errors import BadStrategy
 from decoding.measure.crossover import paying
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
-from decoding.replay.plan_at_load import document
-from decoding.replay.planning import RecordedSet, study
+from decoding.replay.planning import Prediction, RecordedSet, study
 from decoding.replay.planning_at_load import (
     PlanInputs,
-    PredictionAtLoad,
     crossovers,
+    document,
     predict_at_load,
     schedule,
     worth_running,
@@ -42,34 +41,7 @@ MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for
 TEXT = RecordedText(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)
 
 
-# Costs ----------------------------------------------------------------------------------------------------------------
-
-
-def test_costs_between_the_measured_ones_are_interpolated_and_beyond_them_go_on() -> None:
-    assert CHEAP.verify(4, 8) == pytest.approx(0.018)
-    assert CHEAP.verify(3, 6) == pytest.approx(0.016)
-    assert CHEAP.verify(32, 64) == pytest.approx(0.074)
-    assert CHEAP.row(8) == pytest.approx(0.001)
-    assert DEAR.draft(3) == pytest.approx(0.003)
-
-
-def test_random_numbers_are_paid_for_block_by_block() -> None:
-    costs = dataclasses.replace(CHEAP, noise=(32, 0.5))
-    assert costs.chances(prompt=90, before=0, after=1) == 0.5, "the block that holds the first position"
-    assert costs.chances(prompt=90, before=1, after=6) == 0.0
-    assert costs.chances(prompt=90, before=6, after=7) == 0.5
-    assert costs.chances(prompt=96, before=0, after=33) == 1.0
-
-
 # Replay ---------------------------------------------------------------------------------------------------------------
-
-
-def test_a_round_pays_once_for_drafting_besides_its_steps() -> None:
-    policy = choose("static", {"lookahead": 3}).source
-    plain, dear = (play([TEXT], policy, costs, 1) for costs in (CHEAP, dataclasses.replace(CHEAP, begin=[(1, 0.1)])))
-    [before], [after] = plain.requests, dear.requests
-    drafts = sum(round.drafted > 0 for round in after.rounds)
-    assert drafts and after.end - before.end == pytest.approx(0.1 * drafts)
 
 
 def test_a_text_pays_for_its_random_numbers() -> None:
@@ -112,9 +84,7 @@ def test_every_request_counts_once_and_tokens_per_second_follow_littles_law() ->
 # Policies -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    "table", ["", "4", "4:", "0:3", "4:5/4:2", "8:1/4:2", "4:65", "a:1", "/".join(f"{n}:1" for n in range(1, 19))]
-)
+@pytest.mark.parametrize("table", ["", "4:", "0:3", "8:1/4:2", "4:65", "/".join(f"{n}:1" for n in range(1, 19))])
 def test_a_table_that_is_no_schedule_is_refused(table: str) -> None:
     with pytest.raises(BadStrategy, match="table is"):
         choose("schedule", {"table": table})
@@ -198,21 +168,12 @@ def recorded() -> RecordedSet:
     return study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True)
 
 
-def test_a_copy_costs_its_rows_and_no_pass_of_the_draft(recorded: RecordedSet) -> None:
-    slow = dataclasses.replace(CHEAP, steps={n: [(n, 9.0)] for n in SIZES}, prompts=[(0, 0.0), (10, 9.0)])
-    copies = choose("lookup", {"lookahead": 4, "ngram": 1})
-    fast, dear = (PlanInputs(recorded, like_one(costs)).run(copies, 4) for costs in (CHEAP, slow))
-    assert fast.tokens_per_s_device == dear.tokens_per_s_device
-    rounds = [one for request in fast.requests for one in request.rounds]
-    assert any(one.drafted for one in rounds) and not any(one.passes for one in rounds)
-
-
 def test_a_plan_says_how_other_engines_copy_where_that_is_a_gain_at_any_load(recorded: RecordedSet) -> None:
     copies = choose("lookup", {"lookahead": 4, "ngram": 2})
 
     def exported(*speedups: float) -> list[dict[str, str]]:
         best = {
-            users: [PredictionAtLoad(copies.at(Load(users)), 1.0, speedup)]
+            users: [Prediction(copies.at(Load(users)), 1.0, speedup)]
             for users, speedup in zip((1, 4), speedups, strict=True)
         }
         return document(best, {}, choose("schedule", {"table": "4:0"}))["elsewhere"]
@@ -256,15 +217,6 @@ def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[st
             gains((1, 1.5, 1.4, 1.6), (4, 1.2, 1.1, 1.3), (16, 0.8, 0.7, 0.9)),
             "static pays for up to about 10.0 users at once (95 % interval: 7.0 to 13.0).",
         ),
-        (
-            gains((1, 1.1, 0.9, 1.3), (16, 0.9, 0.7, 1.1)),
-            "static pays for up to about 8.5 users at once (95 % interval: wider than these loads).",
-        ),
-        (
-            gains((1, 1.5, 1.4, 1.6), (16, 1.2, 1.1, 1.3)),
-            "static is shown to pay up to 16 users at once; its speed-up falls below 1 at no load here.",
-        ),
-        (gains((1, 0.9, 0.8, 0.95), (16, 0.5, 0.4, 0.6)), "static is shown to pay at none of these loads."),
         (
             gains((1, 1.5, None, None), (3, 0.5, None, None)),
             "static: the prompts are too few to say for how many users at once it pays. Its speed-up falls below 1 at "

@@ -82,14 +82,6 @@ def test_texts_of_blocks_are_as_likely_as_the_target_makes_them() -> None:
     check_chances(foretold(VOCAB, 5, sharpness=0.7, noise=1.2), lambda parts: Blocks(), [0, 1, 2], RATIO)
 
 
-def test_a_source_that_cannot_propose_cannot_be_made() -> None:
-    class Silent(Source):
-        pass
-
-    with pytest.raises(TypeError, match="propose"):
-        Silent()  # type: ignore[abstract]
-
-
 class Asks(Source):
     """Asks for these one after the other, and returns a reason or forgets it."""
 

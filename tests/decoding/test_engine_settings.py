@@ -75,11 +75,6 @@ def test_vllm_takes_every_config() -> None:
         is_valid("vllm", vllm(export))
 
 
-def test_vllms_draft_model_comes_with_the_word_that_it_ignores_the_repetition_penalty() -> None:
-    drafting = [export for export in of("vLLM") if vllm(export).get("method") == "draft_model"]
-    assert drafting and all("ignores the repetition penalty" in export.note for export in drafting)
-
-
 def test_vllm_takes_every_schedule_because_its_ranges_begin_at_1_and_leave_no_gap() -> None:
     for table in TABLES:
         for export in scheduled(table):

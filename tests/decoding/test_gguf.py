@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from decoding.errors import BadExport
 from decoding.models.gguf.writing import export_of, write
 from tests.kit.bpe import CUTS, SIZE, save_with_bpe
 from tests.kit.models import GPT2, LLAMA, LLAMA3, OTHERS, YARN, save
+from tests.kit.terminal import given
 from worker.terminal import export
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
@@ -272,35 +272,26 @@ def test_a_tensor_without_a_place_is_refused(tmp_path: Path, model_type: str) ->
         export_of(folder)
 
 
-def test_a_pair_is_written_by_the_command(
-    tmp_path: Path, llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    models = ["--target", str(llama), "--draft", str(llama)]
-    monkeypatch.setattr(
-        sys, "argv", ["drafthouse", "gguf", *models, "--dtype", "bfloat16", "-o", str(tmp_path / "out")]
-    )
-    assert export.main() == 0
+def test_a_pair_is_written_by_the_command(tmp_path: Path, llama: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    models = ("--target", llama, "--draft", llama)
+    assert given(export.run, "gguf", *models, "--dtype", "bfloat16", "-o", tmp_path / "out") == 0
     assert "30 tensors" in capsys.readouterr().out
     assert sorted(file.name for file in (tmp_path / "out").iterdir()) == ["draft.gguf", "target.gguf"]
 
 
 def test_nothing_is_left_of_an_export_that_fails_at_its_last_tensor(
-    tmp_path: Path, llama: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, llama: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     draft = save_with_bpe(tmp_path / "draft", "llama", **LLAMA)
     stored = load_file(draft / "model.safetensors")
     stored["model.layers.2.mlp.down_proj.weight"][0, 0] = 1e6
     save_file(stored, draft / "model.safetensors")
-    models = ["--target", str(llama), "--draft", str(draft)]
-    monkeypatch.setattr(sys, "argv", ["drafthouse", "gguf", *models, "--dtype", "float16", "-o", str(tmp_path / "out")])
-    assert export.main() == 2
+    models = ("--target", llama, "--draft", draft)
+    assert given(export.run, "gguf", *models, "--dtype", "float16", "-o", tmp_path / "out") == 2
     assert "blk.2.ffn_down.weight holds numbers too large" in capsys.readouterr().err
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_what_the_command_exports_to_must_be_said(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.setattr(sys, "argv", ["drafthouse", "onnx", "--target", "x", "-o", "y"])
-    assert export.main() == 2
+def test_what_the_command_exports_to_must_be_said(capsys: pytest.CaptureFixture[str]) -> None:
+    assert given(export.run, "onnx", "--target", "x", "-o", "y") == 2
     assert "./drafthouse export gguf" in capsys.readouterr().err

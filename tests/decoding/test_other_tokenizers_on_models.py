@@ -26,7 +26,7 @@ from decoding.replay.player import replay
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.vocabularies.fit import check_pair
 from tests.kit.foreign import STARTER, foreign_draft
-from worker.pairs import pair_of
+from worker.engine.pairs import pair_of
 
 pytestmark = pytest.mark.slow
 CHOICES = parse_choices("static:4,heuristic,threshold:0.3,disco")

@@ -137,13 +137,10 @@ def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> No
         ("disco", {}, PRICED),
         ("disco", {"recalibrate": False}, ""),  # as trained, with the card's prices
         ("disco", {"threshold": 0.5}, ""),
-        ("disco", {"rule": "threshold"}, ""),
         ("ssd-disco", {}, PRICED),
         ("lookup", {"classifier": "newest"}, COPIED),
         ("suffix", {"classifier": "newest", "threshold": 0.1}, ""),
-        ("suffix", {}, ""),
         ("hybrid", {"classifier": "newest"}, ""),  # it prices every round by the clock
-        ("static", {}, ""),
     ],
 )
 def test_a_strategy_says_which_price_of_its_classifier_it_uses(label, params, rule) -> None:

@@ -13,7 +13,7 @@ from decoding.drafting.features import Confidence
 from decoding.drafting.source import Chain
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
-from decoding.replay.probing import EveryLength, RuleTimes, Timed, TimedRule, every_length
+from decoding.replay.probing import EveryLength, Timed, TimedRule, every_length
 from decoding.strategies.disco import Priced
 from decoding.trace.events import Drafted
 from tests.kit.pairs import pair
@@ -88,16 +88,17 @@ class Busy(Chain):
 
 def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_later_ones() -> None:
     """No busy moment moves it."""
-    assert RuleTimes([30_000, 20_000, 9_000_000], [5_000, 4_000_000, 5_000]).price * 1e9 == pytest.approx(17_500)
-    assert RuleTimes([], [5_000]).price * 1e9 == pytest.approx(5_000)
-    assert RuleTimes().price == 0
+    rule = TimedRule(Busy, Confidence, [30_000, 20_000, 9_000_000], [5_000, 4_000_000, 5_000])
+    assert rule.price * 1e9 == pytest.approx(17_500)
+    assert TimedRule(Busy, Confidence, [], [5_000]).price * 1e9 == pytest.approx(5_000)
+    assert TimedRule(Busy, Confidence).price == 0
 
 
 def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:
-    world, answers, sampling = World.of_tables(14, 3, noise=0.9), RuleTimes(), Sampling(max_new_tokens=40)
+    world, sampling = World.of_tables(14, 3, noise=0.9), Sampling(max_new_tokens=40)
     alone = world.run(stopped_by("priced", 8, some_classifier(), 0.3), [3, 1], sampling)[1].events
     rule = TimedRule(lambda: Priced(0.3, 8), lambda: estimate_of(some_classifier()))
-    timed = world.run(lambda parts: Timed(rule, answers), [3, 1], sampling)[1].events
+    timed = world.run(lambda parts: Timed(rule), [3, 1], sampling)[1].events
     drafts = [event.tokens for event in timed if isinstance(event, Drafted)]
     assert drafts == [event.tokens for event in alone if isinstance(event, Drafted)]
-    assert len(answers.first) == len(drafts) and len(answers.later) == sum(len(tokens) - 1 for tokens in drafts)
+    assert len(rule.first) == len(drafts) and len(rule.later) == sum(len(tokens) - 1 for tokens in drafts)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -21,18 +20,7 @@ from decoding.strategies.budget import Budget
 from decoding.strategies.disco import AsTrained, Priced
 from decoding.trace.events import Drafted
 from tests.kit.recordings import recorded, world
-from tests.kit.worlds import World, stopped_by, verdict_on
-from tests.laws.chances import check_chances
-
-
-def taught(truth: Callable[[float], float], rounds: int, seed: int = 0) -> Recalibration:
-    """Rounds of four tokens whose estimates are spread evenly, accepted as `truth` makes of each estimate."""
-    dice, recalibration = random.Random(seed), Recalibration()
-    for _ in range(rounds):
-        estimates = [dice.uniform(0.3, 0.99) for _ in range(4)]
-        fates = [dice.random() < truth(estimate) for estimate in estimates]
-        recalibration.learn(estimates, fates.index(False) if False in fates else 4)
-    return recalibration
+from tests.kit.worlds import stopped_by, verdict_on
 
 
 def test_tokens_after_the_first_refusal_teach_nothing() -> None:
@@ -110,10 +98,3 @@ def test_a_drafts_own_end_token_teaches_a_replay_as_little_as_a_live_run(seed: i
         if event.stop == "eos":
             assert len(estimates[0][at]) == len(event.tokens) - 1
         assert estimates[0][at][: len(event.estimate)] == pytest.approx(event.estimate, abs=1e-5)
-
-
-def test_tokens_after_several_verdicts_are_still_as_likely_as_the_target_makes_them() -> None:
-    """Ratio dice: what earlier verdicts taught decides how long drafts get, and must not bend the text."""
-    world, classifier = World.of_tables(2, seed=5, sharpness=0.7, noise=1.2), overconfident()
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=8)
-    check_chances(world, stopped_by("priced", 2, classifier, 0.75), [0, 1], sampling, length=5)

@@ -24,18 +24,17 @@ from decoding.errors import BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
 from decoding.prices.cost_model import CostModel
-from decoding.prompts.prompt import PromptItem
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
+from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
 from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Anticipated, Event, Recorder
-from tests.kit.loads import PROMPTS, SAMPLINGS, decoded
-from tests.kit.pairs import LETTERS, Letters, comparison
+from tests.kit.loads import PROMPTS, SAMPLINGS
+from tests.kit.pairs import LETTERS, Letters
 from tests.kit.recordings import tracked
 from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
@@ -190,15 +189,6 @@ def test_a_text_whose_draft_answers_nan_ends_alone_wherever_it_meets_it() -> Non
         assert ends[BrokenModel] < len(PROMPTS)
 
 
-def test_after_a_cancelled_batch_the_next_one_has_all_rows() -> None:
-    prompts = [PromptItem(str(n), "ab") for n in range(4)]
-    told: list[object] = []
-    made = comparison(choices=[ssd().at(Load(4))], prompts=prompts, cancelled=lambda: bool(told))
-    list(made.run(told.append))
-    again = decoded([ssd().at(Load(4))], SAMPLINGS["greedy"], pair=made.pair, prompts=prompts)
-    assert len(again) == len(prompts)
-
-
 # Simulation -----------------------------------------------------------------------------------------------------------
 
 COSTS = CostModel(
@@ -233,18 +223,6 @@ def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_
     assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
     assert lost == sorted(lost) and 1.0 < lost[1] < lost[2] < lost[3] <= 1.5
     assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, COSTS)
-
-
-@pytest.mark.parametrize(("draft_s", "took_s"), [(0.0, 10.0), (3.0, 11.0), (15.0, 15.0), (60.0, 15.0)])
-def test_the_work_of_a_verification_goes_on_more_slowly_meanwhile(draft_s: float, took_s: float) -> None:
-    assert dataclasses.replace(COSTS, slower=1.5, delay=1 / 3).beside(10.0, draft_s) == pytest.approx(took_s)
-
-
-def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
-    tracks = recorded_texts(4)
-    with_noise = dataclasses.replace(COSTS, noise=(8, 1.0))
-    quiet, noisy = (simulate_together(tracks, plan(10), costs, 2) for costs in (COSTS, with_noise))
-    assert noisy.tokens_per_s_device < quiet.tokens_per_s_device
 
 
 @pytest.mark.parametrize("backup", ["auto", "by-batch"])

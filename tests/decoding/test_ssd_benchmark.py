@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from benchmarks import _ssd_figures as figures
-from benchmarks._ssd_bars import OURS, by_default, race
+from benchmarks._ssd_bars import OURS, race
 from benchmarks._ssd_figures import Contestant
 from benchmarks.ssd import main
 from decoding.choice import choose
@@ -61,9 +61,6 @@ def test_it_has_a_figure_for_every_bar_and_every_accounting(found: dict[str, Any
     ("wrong", "words"),
     [
         (["--limit", "0"], "--limit must be at least 1"),
-        (["--minutes", "-3"], "--minutes must be at least 1"),
-        (["--target", "/nowhere"], "/nowhere"),
-        (["--prompts", "/nowhere.jsonl"], "/nowhere.jsonl"),
         (["--classifier", "/nowhere"], "classifier /nowhere is not there"),
     ],
 )
@@ -75,33 +72,3 @@ def test_what_cannot_be_run_is_refused_in_words(
         main()
     assert ended.value.code == 2
     assert words in capsys.readouterr().err
-
-
-def test_what_dice_are_worth_is_read_off_at_temperature_one() -> None:
-    rows = [
-        {"temperature": temperature, "dice": dice, "constant": constant, "hit_rate": rate}
-        for temperature, dice, constant, rate in (
-            (0.7, "ratio", 1.0, 0.7),
-            (1.0, "shared", 1.0, 0.9),
-            (1.0, "ratio", 1.0, 0.5),
-            (1.0, "ratio", 0.2, 0.8),
-        )
-    ]
-    [bar] = figures.bars_of_luck(rows)
-    assert bar["figure"] == pytest.approx(1.8) and bar["reached"]
-    assert figures.bars_of_luck(rows[:2]) == []
-
-
-def test_the_defaults_are_held_against_the_best_of_their_kind_in_hindsight() -> None:
-    ready = pair()
-    ready.classifier_at = lambda name: None if name != OURS else ready.target_folder or __file__  # type: ignore
-    ready.hold(OURS, some_classifier())
-    racers = by_default(with_classifier=True)
-    comparison = Measurement(ready, prompts(1), [racer.choice for racer in racers], SAMPLING)
-    runs, _ = race(comparison, racers, 1, minutes=60)
-    of_ssd, over_static, of_disco = figures.bars_of_defaults(runs, is_greedy=False)
-    best = [figures.fastest(runs, strategy, cores) for strategy, cores in (("ssd", 2), ("static", 1))]
-    assert [bar["bar"] for bar in (of_ssd, over_static, of_disco)] == [0.97, 1.05, 1.03]
-    for racer, bar in zip(best, (of_ssd, over_static), strict=True):
-        assert racer and racer.choice.label in bar["what"]
-    assert of_disco["figure"] > 0

@@ -43,19 +43,6 @@ def draft_without_room() -> TableRunner:
     raise OutOfMemory("There is no room for the draft.")
 
 
-class Slow(TableRunner):
-    """A draft that has far more to do than its target."""
-
-    def extend(self, tokens: object, need: int = 1) -> torch.Tensor:
-        for _ in range(30):
-            torch.ones(300, 300, dtype=torch.float64) @ torch.ones(300, 300, dtype=torch.float64)
-        return super().extend(tokens, need)  # type: ignore[arg-type]
-
-
-def slow_draft() -> TableRunner:
-    return Slow(tables(12, 7)[1], state_of=state_of)
-
-
 @pytest.fixture(scope="module")
 def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     target, draft = alike(tmp_path_factory.mktemp("pair"))
@@ -169,30 +156,11 @@ def test_a_draft_that_stumbles_is_waited_for(table_world: World) -> None:
     assert decoded == alone and reasons(recorder.events) == []
 
 
-def test_a_draft_that_is_far_too_slow_is_left() -> None:
-    here = World.of_tables(12, 7)
-    with DraftProcess(slow_draft, ANYWHERE, Patience(floor_s=0.001, per_verification=0.0)) as process:
-        here.draft_process = process
-        alone, _ = here.run(ALONE, [3, 1], SAMPLINGS["greedy"])
-        decoded, recorder = here.run(BESIDE, [3, 1], SAMPLINGS["greedy"])
-        assert decoded == alone
-        assert len(reasons(recorder.events)) == 1
-
-
 def test_a_draft_that_cannot_be_loaded_is_told_at_once() -> None:
     with DraftProcess(draft_without_room, ANYWHERE) as process:
         with pytest.raises(OutOfMemory, match="no room for the draft"):
             process.begin()
         assert process.pid is None
-
-
-def test_a_target_elsewhere_takes_the_draft_from_processor_cores(table_world: World) -> None:
-    here = World(TableRunner(tables(12, 7)[0], state_of=state_of), table_world.draft)
-    here.draft_process = table_world.draft_process
-    here.target.device = torch.device("cuda:0")  # where the loop believes it is; the table stays where it is
-    for sampling in SAMPLINGS.values():
-        if sampling.fixes_the_text:
-            assert here.run(BESIDE, [3, 1], sampling)[0] == table_world.run(ALONE, [3, 1], sampling)[0]
 
 
 def test_beside_is_refused_where_there_is_one_core() -> None:

@@ -23,7 +23,7 @@ from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
-from decoding.errors import BrokenModel, DraftLost
+from decoding.errors import DraftLost
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.beside import BesideExchange
@@ -33,12 +33,11 @@ from decoding.ssd.transport.mailbox import answering, connect
 from decoding.ssd.transport.messages import (
     Question,
     SpeculatorRecipe,
+    check_reply,
+    no_postscript,
     pack_answers,
-    pack_draft,
     pack_entry,
-    pack_refusal,
     unpack_answers,
-    unpack_draft,
 )
 from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Event, Recorder, Verified
@@ -210,7 +209,7 @@ def test_a_text_that_has_ended_leaves_its_cache_to_the_next_one() -> None:
 
     def enter(number: int, *running: int) -> None:
         server.reply(bytearray(pack_entry(number, recipe(), [3, 3], running)))
-        unpack_draft(here.wait(1.0))
+        check_reply(here.wait(1.0))
 
     for number in range(3):
         enter(number, *range(number))
@@ -227,11 +226,11 @@ def test_a_text_that_has_ended_leaves_its_cache_to_the_next_one() -> None:
 def test_scores_arrive_whole_behind_the_reason_that_another_text_has_none() -> None:
     scores = torch.randn(2, 3)
     draft = replace(EMPTY, tokens=(1, 2), scores=scores, source="fresh")
-    answers = [[pack_refusal(DraftLost("It ended."))], pack_draft(draft, with_scores=True)]
+    answers = [(DraftLost("It ended."), None), (draft, scores)]
     refused, drafted = unpack_answers(bytearray(b"".join(pack_answers(answers))))
     with pytest.raises(DraftLost, match="It ended"):
-        unpack_draft(refused)
-    arrived = unpack_draft(drafted)
+        refused(no_postscript)
+    arrived = drafted(no_postscript)
     assert arrived.tokens == (1, 2) and arrived.scores is not None and torch.equal(arrived.scores, scores)
 
 
@@ -275,22 +274,6 @@ def test_a_killed_draft_process_costs_no_text_and_later_texts_have_another(proce
         assert "The draft's process" in reason and reason.endswith("The target went on alone.")
     *_, (_, last) = found.values()
     assert reasons(last.events) == [] and any(isinstance(event, Drafted) for event in last.events)
-
-
-def draft_with_nan() -> TableRunner:
-    draft = tables(12, 7)[1]
-    draft[0] = torch.nan
-    return TableRunner(draft, state_of=state_of)
-
-
-def test_a_text_whose_draft_answers_nan_ends_alone() -> None:
-    with DraftProcess(draft_with_nan, ANYWHERE) as process:
-        found = run(of_tables(process), BESIDE, Sampling(max_new_tokens=8), Load(4))
-        pid = process.pid
-    ends = Counter(type(answer) for answer, _ in found.values())
-    assert ends[BrokenModel] and ends[Decoded] and pid
-    alone = texts(run(of_tables(process), ALONE, Sampling(max_new_tokens=8), ONE))
-    assert all(answer.tokens == alone[prompt] for prompt, (answer, _) in found.items() if isinstance(answer, Decoded))
 
 
 def test_cancelling_a_full_batch_ends_it_and_the_process_serves_the_next_one(process: Asking) -> None:

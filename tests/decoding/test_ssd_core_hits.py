@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 
 import pytest
 
@@ -11,7 +10,6 @@ from decoding.choice import choose
 from decoding.measure.sample import sample_from_events
 from decoding.measure.summary import report
 from decoding.trace.accounting import count, rates
-from decoding.trace.answers import Answers
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified
 
 TRACE: list[Event] = [
@@ -82,53 +80,8 @@ def test_what_is_worked_on_while_the_target_waits_for_a_draft_counts_once() -> N
     assert sample.draft_ns + sample.verify_ns == sample.decode_ns
 
 
-def test_what_is_prepared_while_the_answer_is_on_its_way_counts_once() -> None:
-    """The draft goes on after its answer; the target may receive the answer late."""
-    late = Anticipated(2, ((1, 6, 2),), 0.25, 6_000, 6_100, (0, 1, 0), 3, 100, 0)
-    trace = [late if isinstance(event, Anticipated) and event.round == 2 else event for event in TRACE]
-    sample = sample_from_events(
-        trace, choice=choose("ssd"), prompt="1", category="", repeat=0, tokens=range(11), text=""
-    )
-    assert sample.draft_ns == 2_000 + 100 + 100 + 2_000
-
-
 def test_a_strategy_that_prepares_nothing_has_no_hit_rate() -> None:
     plain: list[Event] = [event for event in TRACE if not isinstance(event, Anticipated)]
     plain = [event for event in plain if not (isinstance(event, Drafted) and event.source != "fresh")]
     assert count(plain) is None
     assert rates([])["hit_rate"] is None and rates([])["hit_rate_by_source"] == {}
-
-
-# What answered -------------------------------------------------------------------------------------------------------
-
-
-def answered(hits: int, neural: int, ngram: int, drafting_ns: int) -> Answers:
-    """Rounds of 1,000 ns that add 4 tokens after a hit, 4 after the model and 2 after the n-gram."""
-    rounds = Counter({"hit": hits, "neural": neural, "ngram": ngram})
-    tokens = Counter({"hit": 4 * hits, "neural": 4 * neural, "ngram": 2 * ngram})
-    return Answers(rounds, tokens, Counter(), Counter(), 1_000 * rounds.total(), 0, drafting_ns)
-
-
-def test_the_critical_batch_is_where_both_backups_are_equally_fast() -> None:
-    found = answered(hits=80, neural=10, ngram=10, drafting_ns=4_000)
-    neural, ngram = found.speculation("neural"), found.speculation("ngram")
-    assert neural and ngram and found.critical_batch
-    assert neural.backup == pytest.approx(0.4) and not ngram.backup
-    assert neural.speedup(1) > ngram.speedup(1) and neural.speedup(16) < ngram.speedup(16)
-    assert 1 < found.critical_batch < 16
-
-
-def test_where_the_n_gram_was_not_tried_random_tokens_stand_for_a_free_backup() -> None:
-    report = answered(hits=80, neural=20, ngram=0, drafting_ns=20_000).report()
-    assert report and "random tokens would be better" in report["sentence"]
-
-
-def test_a_model_that_takes_no_time_is_the_better_backup_at_any_size() -> None:
-    report = answered(hits=80, neural=10, ngram=10, drafting_ns=0).report()
-    assert report and report["critical_batch"] is None and "for any number" in report["sentence"]
-
-
-def test_samples_of_an_earlier_version_have_no_backups() -> None:
-    found = count(TRACE)
-    assert found
-    assert rates([{name: value for name, value in found.items() if name != "answers"}])["backups"] is None

@@ -3,7 +3,6 @@ target verifies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,11 +12,10 @@ from decoding.backends.contestants import ours
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.load import ONE, Load
-from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from tests.kit import models
-from tests.kit.beside import SAMPLINGS, alike, run, texts
+from tests.kit.beside import SAMPLINGS, run, texts
 from tests.kit.pairs import Letters
 from tests.kit.rehearsal import captured_runner, on_a_gpu
 from tests.kit.worlds import World, some_classifier
@@ -40,19 +38,6 @@ def on_lanes(target: ModelRunner, draft: ModelRunner) -> ModelPair:
     made.hold("", some_classifier())
     made.lanes |= {placement: Lanes(Lane(target.device), Lane(draft.device), draft) for placement in PLACEMENTS}
     return made
-
-
-@pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelPair]:
-    yield on_lanes(*(load(folder, dtype="float32").runner for folder in alike(tmp_path_factory.mktemp("pair"))))
-
-
-@pytest.mark.parametrize("name", SAMPLINGS)
-@pytest.mark.parametrize("at", [Load(2), Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: ModelPair, at: Load, name: str) -> None:
-    alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
-    for choice in SSD["two-streams"]:
-        assert texts(run(real, choice, SAMPLINGS[name], at)) == alone
 
 
 def test_on_a_device_of_its_own_each_place_has_a_draft_of_its_own() -> None:

@@ -18,7 +18,6 @@ import torch
 from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.errors import DraftLost
 from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
@@ -124,18 +123,6 @@ def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: Draft
     assert process.pid == pid
     process.begin()
     assert process.pid and process.pid != pid
-
-
-def test_one_that_stands_still_is_ended(process: DraftProcess) -> None:
-    process.begin()
-    pid = process.pid
-    assert pid
-    os.kill(pid, signal.SIGSTOP)
-    with pytest.raises(DraftLost, match=r"did not answer within 0\.05 s"):
-        process.ask(b"\0", patience_s=0.05)
-    assert process.pid is None
-    if sys.platform == "linux":
-        until_gone(pid)
 
 
 @LINUX

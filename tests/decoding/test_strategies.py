@@ -66,29 +66,6 @@ def rounds(events: Sequence[Event]) -> list[tuple[Drafted | None, Verified]]:
     return [(drafts.get(event.round), event) for event in events if isinstance(event, Verified)]
 
 
-def replayed_static(matches: Sequence[bool], lookahead: int) -> list[tuple[int, int]]:
-    """(drafted, accepted) of every round, counted by hand from where the draft agrees with the target's text."""
-    counted, at = [], 0
-    while at < len(matches):
-        drafted = min(lookahead, len(matches) - at - 1)
-        accepted = next((i for i in range(drafted) if not matches[at + i]), drafted)
-        counted.append((drafted, accepted))
-        at += accepted + 1
-    return counted
-
-
-@pytest.mark.parametrize("lookahead", [1, 2, 5, 9])
-def test_pass_counts_are_those_of_a_replay_by_hand(lookahead: int) -> None:
-    world = World.of_tables(20, 3, noise=0.5)
-    decoded, recorder = world.run(choose("static", {"lookahead": lookahead}), [3, 1], Sampling(max_new_tokens=60))
-    table = tables(20, 3, noise=0.5)[1]
-    text = [3, 1, *decoded.tokens]
-    matches = [int(table[state_of(text[:i])].argmax()) == text[i] for i in range(2, len(text))]
-    seen = [(len(d.tokens) if d else 0, v.accepted) for d, v in rounds(recorder.events)]
-    assert seen == replayed_static(matches, lookahead)
-    assert sum(d.passes for d, _ in rounds(recorder.events) if d) == sum(n for n, _ in seen)
-
-
 @pytest.mark.parametrize("sampling", [GREEDY, SHARED, RATIO], ids=lambda s: f"{s.temperature:g}-{s.dice}")
 def test_the_oracle_never_drafts_past_a_refusal(sampling: Sampling) -> None:
     _, recorder = World.of_tables(12, 4).run(choose("oracle"), [3, 1], sampling)

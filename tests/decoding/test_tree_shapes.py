@@ -55,7 +55,7 @@ def by_dynamic_programming(chance: list[float], tokens: int, depth: int) -> floa
     return below(tokens, depth, 0)
 
 
-@pytest.mark.parametrize("tokens", [1, 2, 5, 12, 25])
+@pytest.mark.parametrize("tokens", [1, 5, 25])
 @pytest.mark.parametrize("depth", [1, 3, 8])
 def test_the_best_shape_is_the_one_that_dynamic_programming_finds(tokens: int, depth: int) -> None:
     shape = best_shape(lambda level, rank: CHANCES[rank], tokens, depth)
@@ -142,9 +142,7 @@ def test_the_targets_choices_are_followed_through_the_tree(own, path, token, out
     assert verdict.accepted == len(path)
 
 
-@pytest.mark.parametrize(
-    "shape", ["", "0", "0x2", "4x0", "8x9", "ax2", "-1x2", "3//1", "3/2111", "3/0", "3/-", "z/z", "1/" * 999]
-)
+@pytest.mark.parametrize("shape", ["", "4x0", "8x9", "3//1", "3/2111", "1/" * 999])
 def test_a_shape_that_is_no_tree_is_refused(shape: str) -> None:
     with pytest.raises(BadStrategy, match="shape is"):
         choose("tree", {"shape": shape})

@@ -1,8 +1,7 @@
 """`python -m tests.golden.record_studies`: record the engine's results on the starter pair, for the tests of pages.
 
-It needs llama-server for the proof (docs/plan.md). The figures depend on the machine that recorded them and mean
-nothing. The tests rest on their shape, and `tests/worker/test_studies.py` compares that shape with what the engine
-makes today.
+The figures depend on the machine that recorded them and mean nothing. The tests rest on their shape, and
+`tests/worker/test_studies.py` compares that shape with what the engine makes today.
 """
 
 from __future__ import annotations
@@ -12,11 +11,10 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import set_threads
 from decoding.papers.figure import RepeatOptions
-from decoding.papers.shelf import InMemory
+from decoding.papers.shelf import Shelf
 from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import PromptItem, read_prompts
 from worker.engine.residents import Residents
@@ -24,7 +22,6 @@ from worker.jobs.oracle import AskOracle
 from worker.jobs.papers import DrawFigures
 from worker.jobs.plan import MakePlan
 from worker.jobs.projection import Project
-from worker.jobs.proof import Prove
 from worker.jobs.training import Train
 from worker.messages import Found, LocalPair, Report
 
@@ -61,16 +58,13 @@ def main() -> None:
         machine = card_in_the_box("llama-70b-1b-h100")
         Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)
         projection, said = found(said), []
-        promise = choose("static", {"lookahead": 2}), 1.3, Path(folder) / "gguf", 1 << 30
-        Prove(local, prompts("test", 6), SAMPLING, *promise).carry_out(residents, said.append, lambda: False)
-        proof, said = found(said), []
         asked = RepeatOptions("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
-        DrawFigures(judging, prompts("test", 4), SAMPLING, InMemory(), asked).carry_out(
+        DrawFigures(judging, prompts("test", 4), SAMPLING, Shelf(), asked).carry_out(
             residents, said.append, lambda: False
         )
     card["pair"] = ["target", "draft"]
     card["machine"] = "a machine"
-    recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection, "proof": proof}
+    recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection}
     recorded["papers"] = found(said)
     WHERE.write_text(json.dumps(recorded, indent=None, separators=(",", ":")) + "\n")
 

@@ -21,7 +21,7 @@ from webapp.jobs.models import Job, Pause
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import PLAN, PROOF
+from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier
 from webapp.uploads.models import Upload
 
@@ -86,20 +86,14 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "training": training,
         "studies": study,
         "study": study,
-        "bin-study": study,
-        "restore-study": study,
-        "prove-study": study,
         "comparisons": comparison,
         "comparison": comparison,
         "describe-comparison": comparison,
-        "bin-comparison": comparison,
-        "restore-comparison": comparison,
         "shares": comparison,
         "shares-detail": (share := sharing.share(comparison=comparison, days=1, hides_texts=False, by=by)[0]),
         "revoke-share": share,
         "runs": run,
         "samples": run.samples.first(),
-        "conditions": run.figures.conditions,
     }
 
 
@@ -135,8 +129,6 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
     make.begin_a_heat(running)
     study = make.study(by, pair=things["pair"], dataset=things["dataset"])
     plan = make.study(by, PLAN, pair=things["pair"], dataset=things["dataset"])
-    promise = {"plan": str(plan.pk)}
-    proof = make.study(by, PROOF, pair=things["pair"], dataset=things["dataset"], promise=promise)
     alone: Any = make.comparison(by, pair=make.target_alone(by), strategies=[{"strategy": "autoregressive"}])
     served = make.comparison(by, pair=None, strategies=[{"strategy": "server", "params": {"name": "theirs"}}])
     for entry in (binned, study, made := make.model(by, name="new")):
@@ -155,7 +147,7 @@ def in_other_states(world: Any, things: dict[str, Any]) -> list[str]:
         reverse("endpoint", args=[checked.pk]),
         f"{reverse('new-comparison')}?pair={alone.pair.pk}",
         *(reverse("job", args=[each.job.pk]) for each in (waiting, running, cancelled)),
-        *(reverse("study", args=[each.pk]) for each in (study, plan, proof)),
+        *(reverse("study", args=[each.pk]) for each in (study, plan)),
         f"{reverse('models')}?bin=1",
         reverse("jobs"),
         reverse("uploads"),

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import jsonschema
-import pytest
 
 from tests.kit.models import LLAMA, save
+from worker.terminal.ending import ended
 
 ROOT = Path(__file__).parents[2]
 PIECES = ("target", "draft", "prompts.jsonl")
@@ -39,10 +38,9 @@ def on_pair(box: Path, *more: object, draft: bool = True, tokens: int = 12) -> l
     return [*models, f"--prompts={box / 'prompts.jsonl'}", f"--max-new-tokens={tokens}", *map(str, more)]
 
 
-def given(monkeypatch: pytest.MonkeyPatch, main: Callable[[], int], *arguments: object) -> int:
-    """Run a command that reads its arguments from `sys.argv`."""
-    monkeypatch.setattr(sys, "argv", ["drafthouse", *map(str, arguments)])
-    return main()
+def given(run: Callable[[Sequence[str]], None], *arguments: object) -> int:
+    """Run a command and return its exit code."""
+    return ended(run, [*map(str, arguments)])
 
 
 def read(file: Path) -> dict[str, Any]:

@@ -140,11 +140,9 @@ def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -
     ("more", "sentence"),
     [
         ("--fast", "Unrecognized arguments: --fast."),
-        ("--limit 0", "--limit: '0' is not a whole number from 1 up."),
         ("--limit １２", "--limit: '１２' is not a whole number from 1 up."),
         ("--limit " + "9" * 5000, f"--limit: '{'9' * 40}' is not a whole number from 1 up."),
         ("--seed " + "9" * 5000, "--seed: invalid int value: '9999"),
-        ("--temperature nan", "--temperature: invalid float value: 'nan'."),
         ("--temperature １", "--temperature: invalid float value: '１'."),
         ("--temperature -1", "temperature is -1.0; it must lie between 0 and 10."),
         ("--strategies static:0", "static: lookahead is '0', outside 1 to 64."),
@@ -182,7 +180,6 @@ def test_the_help_names_every_setting_of_every_strategy(capsys: pytest.CaptureFi
     [
         ("--pair porter", "There is no pair 'porter' in the box; there is starter."),
         ("--draft small", "A draft needs a target to draft for: give --target MODEL too."),
-        ("--target big", "Models of your own need prompts"),
         ("--target big --draft small", "Models of your own need prompts"),
         ("--target big --draft small --prompts gone.txt", "gone.txt cannot be read: No such file or directory."),
     ],

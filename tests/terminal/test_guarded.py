@@ -40,7 +40,7 @@ def comparing(box: Path, *more: str, **environment: str) -> Iterator[subprocess.
 def test_a_command_that_is_told_to_end_removes_what_is_half_written(box, tmp_path, number):
     with comparing(box, "--json", str(tmp_path / "o.json"), "--trace", str(tmp_path / "o.trace")) as process:
         assert process.stderr
-        until_said(process, "Warming up")
+        until_said(process, "warming up")
         assert len(list(tmp_path.iterdir())) == 2
         process.send_signal(number)
         assert process.wait(PATIENCE) == 128 + number

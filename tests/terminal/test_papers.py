@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 import shlex
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
@@ -17,15 +16,12 @@ import pytest
 
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.papers import together
 from decoding.papers.figure import Figure, RepeatOptions, described, sampling_options
 from decoding.papers.figures import FIGURES
-from decoding.papers.runs import Ran
-from decoding.papers.settings import BATCHES
 from tests.kit.terminal import ROOT, given, read
 from worker.terminal import papers
 from worker.terminal.arguments import read_arguments
-from worker.terminal.parser import BadArguments
+from worker.terminal.options import BadArguments
 
 STARTER = ROOT / "starter"
 SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
@@ -37,9 +33,7 @@ PAIR = STARTER / "pair"
 OWN = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]  # prompts for a pair of one's own
 
 
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
-    return partial(given, monkeypatch, papers.main)
+command = partial(given, papers.run)
 
 
 def points(out: Path, slug: str) -> list[dict[str, str]]:
@@ -47,13 +41,7 @@ def points(out: Path, slug: str) -> list[dict[str, str]]:
         return [*csv.DictReader(file)]
 
 
-def origins(out: Path, slug: str) -> set[str]:
-    return {row["origin"] for row in points(out, slug)}
-
-
-def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_texts_from_the_folder(
-    command, tmp_path, capsys
-):
+def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_texts_from_the_folder(tmp_path, capsys):
     assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
     assert "recording: 4/4, about" in capsys.readouterr().err
     assert {path.name for path in tmp_path.glob("disco-4.*")} == {f"disco-4.{e}" for e in ("csv", "py")}
@@ -73,7 +61,7 @@ def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_t
     assert found["methods"] in told.out and "4 of code.jsonl" in found["methods"]
 
 
-def test_a_recipe_repeats_the_users_own_options(command, tmp_path, capsys):
+def test_a_recipe_repeats_the_users_own_options(tmp_path, capsys):
     asked = [*SMALL[:-2], "--limit=4", "--split", "validation", "--temperature", "0.3", "--stop", "a b"]
     assert command(*asked, "--figures", "disco-4", "--out", tmp_path / "first") == 0
     [figure] = read(tmp_path / "first" / "papers.json")["figures"]
@@ -100,28 +88,12 @@ def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
         assert "--strategies" not in words or parse_choices(words[words.index("--strategies") + 1])
 
 
-def test_a_further_file_of_prompts_draws_transfer_between_both_sets(command, tmp_path, capsys):
-    prose = STARTER / "prompts" / "prose.jsonl"
-    asked = ["--threads", "1", "--max-new-tokens", "128", "--limit", "10", "--figures", "disco-transfer"]
-    assert command(*asked, "--also", prose, "--out", tmp_path) == 0
-    found = read(tmp_path / "papers.json")
-    [figure] = found["figures"]
-    assert figure["x"]["names"] == ["code.jsonl", "prose.jsonl"]
-    assert [len(each["points"]) for each in figure["series"]] == [2, 2]
-    assert f"--also {prose} --figures disco-transfer" in figure["recipe"][0]
-    assert all("--also" not in line or "train-disco" in line for line in figure["recipe"][1:])
-    assert "Transfer is to and from 10 prompts of prose.jsonl." in found["methods"]
-    capsys.readouterr()
-    assert command(*asked, "--out", tmp_path) == 2  # evidence of both sets is there
-    assert "evidence of other prompts" in capsys.readouterr().err
-
-
 def test_repeating_a_figure_leaves_the_classifier_of_the_pair_alone() -> None:
     recipes = [line for figure in FIGURES.values() for line in figure.recipe if "train-disco" in line]
     assert recipes and all(" --out " in line for line in recipes)
 
 
-def test_a_run_that_takes_up_a_noisy_one_says_so(command: Callable[..., int], tmp_path: Path) -> None:
+def test_a_run_that_takes_up_a_noisy_one_says_so(tmp_path: Path) -> None:
     assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
     (tmp_path / "evidence" / "noise.json").write_text(json.dumps(["Others were busy.", "", "Others were busy."]))
     for figures in ("disco-4,disco-3", "disco-4,disco-3"):  # the second draws nothing and measures nothing
@@ -140,7 +112,7 @@ def changed(file: Path, octets: bytes) -> Iterator[None]:
     file.write_bytes(before)
 
 
-def test_evidence_of_anything_else_is_not_mixed_in_and_what_differs_is_named(command, tmp_path, capsys):
+def test_evidence_of_anything_else_is_not_mixed_in_and_what_differs_is_named(tmp_path, capsys):
     """Files count by their content: the same ones may be copied from anywhere, and others may have the old names."""
     models = shutil.copytree(PAIR, tmp_path / "pair")
     (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
@@ -172,66 +144,7 @@ def test_evidence_of_anything_else_is_not_mixed_in_and_what_differs_is_named(com
         (["--target", "nowhere", "--prompts", "nowhere.jsonl"], "needs a draft"),
     ],
 )
-def test_a_slip_is_told_in_one_sentence(command, tmp_path, capsys, arguments, told):
+def test_a_slip_is_told_in_one_sentence(tmp_path, capsys, arguments, told):
     assert command(*arguments, "--out", tmp_path / "out") == 2
     assert told in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="this system does not let a process choose its cores")
-def test_on_one_core_a_figure_that_needs_a_second_says_so(command, tmp_path, capsys):
-    cores = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(cores)})
-    try:
-        assert command(*TINY, "--figures", "ssd-speedups,ssd-6,ssd-7,ssd-theorem-17", "--out", tmp_path) == 0
-    finally:
-        os.sched_setaffinity(0, cores)
-    told = capsys.readouterr()
-    assert "not drawn; it needs a second core or device for the draft" in told.out
-    assert told.out.count("Nothing is run: this machine has no second core") == 3 and "at once" not in told.err
-    for slug in ("ssd-6", "ssd-7", "ssd-theorem-17"):
-        assert origins(tmp_path, slug) == {"published", "theory", "simulated"}
-
-
-@pytest.mark.slow
-def test_batch_sizes_that_were_run_before_a_kill_are_not_run_again(command, tmp_path, capsys):
-    assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
-    for texts in (1, 4, 8, 16):
-        keep_a_run_of(texts, tmp_path / "evidence")
-    capsys.readouterr()
-    assert command(*TINY, "--figures", "ssd-6,ssd-7", "--out", tmp_path) == 0
-    told = capsys.readouterr().err
-    run = [texts for texts in BATCHES if f"{together.phase(texts)}: 1/28" in told]
-    assert run == [2]
-    assert {"measured", "simulated", "theory"} <= origins(tmp_path, "ssd-6") & origins(tmp_path, "ssd-7")
-    rows = [row for row in points(tmp_path, "ssd-6") if row["origin"] == "measured"]
-    assert [float(row["x"]) for row in rows] == [*BATCHES] * 2
-    assert {float(row["y"]) for row in rows if row["x"] != "2"} == {1.5}
-    assert all(float(row["y"]) > 0 and row["low"] and " / static:" in row["label"] for row in rows)
-
-
-def keep_a_run_of(texts: int, evidence: Path) -> None:
-    """Leave what a run of this batch size leaves, in which SSD was 1.5 times as fast as static."""
-    labels = {choice.label: choice.spec.prepares_ahead for choice in together.choices(texts)}
-    [texts_by_prompt] = evidence.glob("texts-*.json")
-    prompts = [*json.loads(texts_by_prompt.read_text())]
-    ran = Ran(
-        {label: dict.fromkeys(prompts, 15.0 if is_ahead else 10.0) for label, is_ahead in labels.items()},
-        dict.fromkeys(labels, ()),
-        verifying=dict.fromkeys(labels, 0.002),
-    )
-    kept = {"ran": ran.to_dict(), "also": None}
-    (evidence / f"{together.phase(texts).replace(' ', '-')}.json").write_text(json.dumps(kept))
-
-
-def test_a_classifier_of_another_sampling_is_told_of(command, tmp_path, capsys):
-    assert command(*SMALL, "--temperature", "1.2", "--figures", "disco-classifier", "--out", tmp_path) == 0
-    assert "was trained with temperature 0.6; this runs with temperature 1.2" in capsys.readouterr().out
-
-
-def test_without_a_classifier_the_figures_of_one_say_so(command, tmp_path, capsys):
-    models = shutil.copytree(PAIR, tmp_path / "pair", ignore=shutil.ignore_patterns("disco"))
-    pair = ["--target", models / "target", "--draft", models / "draft"]
-    assert command(*SMALL, *pair, *OWN, "--figures", "disco-classifier,disco-4", "--out", tmp_path / "out") == 0
-    told = capsys.readouterr().out
-    assert "it needs a DISCO classifier of this pair" in told and "disco-4: Figure 4" in told

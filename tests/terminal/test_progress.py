@@ -1,7 +1,7 @@
 import io
 
 from worker.messages import JobProgress
-from worker.terminal.progress import ComparisonProgress, ProgressLine, StepLines, duration
+from worker.terminal.progress import ComparisonProgress, StepLines, duration
 
 
 class Terminal(io.StringIO):
@@ -41,18 +41,6 @@ def test_elsewhere_a_plain_line_is_written_now_and_then() -> None:
         "20/30 samples · 10 tokens/s · 10 s left\n"
         "30/30 samples · 10 tokens/s · 0 s left\n"
     )
-
-
-def test_a_slow_warm_up_says_how_far_it_is_and_a_quick_one_nothing() -> None:
-    stream, time = io.StringIO(), Time()
-    slow = ProgressLine(stream, time)
-    for done in range(10):
-        slow.show(done, 9, "warmed up")
-        time.s += 6.0
-    assert stream.getvalue().splitlines()[0] == "2/9 warmed up · 42 s left"
-    quick = ProgressLine(said := io.StringIO(), time)
-    quick.show(9, 9, "warmed up")
-    assert said.getvalue() == ""
 
 
 def test_steps_have_a_line_for_the_first_and_the_last_of_a_phase_with_the_time_that_is_left() -> None:

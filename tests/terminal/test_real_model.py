@@ -17,8 +17,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from decoding.models.checkpoints import load
 from decoding.models.gguf.reading import write_folder
 from tests.kit import transformers_serve
-from tests.kit.smollm2 import CHATS, FILE, ITEMS, needed, write_chats
-from worker.terminal import train_disco
+from tests.kit.smollm2 import CHATS, FILE, needed, write_chats
 from worker.terminal.compare import main as compare
 
 LEFT_OUT = range(12, 18)  # layers that the draft lacks
@@ -87,13 +86,6 @@ def test_every_strategy_writes_the_text_of_transformers(box: Path, texts: dict[s
     assert accepted["static"] > 0.2 and min(accepted.values()) > 0
 
 
-def test_with_itself_as_draft_every_token_is_accepted(box: Path, texts: dict[str, list[int]]) -> None:
-    itself = ("--draft", str(box / "target"), "--strategies", "static:3", "--limit", "2", "--max-new-tokens", "8")
-    _, row = compared(box, *itself)["strategies"]
-    assert row["draft_acceptance_rate"] == 1
-    assert all(wrote == texts[name][:8] for name, wrote in tokens(row).items())
-
-
 def test_four_users_at_once_get_the_texts_of_one(box: Path, texts: dict[str, list[int]]) -> None:
     """The target is the file itself."""
     (box / "file.gguf").symlink_to(FILE)
@@ -102,33 +94,7 @@ def test_four_users_at_once_get_the_texts_of_one(box: Path, texts: dict[str, lis
     assert "Paris" in load(box / "target").tokenizer.decode(texts["paris"])
 
 
-def test_a_classifier_learns_from_its_copies(box: Path) -> None:
-    parts = ["train"] * 12 + ["validation"] * 12 + ["test"] * 2
-    lines = [json.dumps({"messages": _to_repeat(n), "split": part}) for n, part in enumerate(parts)]
-    (box / "copies.jsonl").write_text("\n".join(lines))
-    asked = ["--target", str(box / "target"), "--prompts", str(box / "copies.jsonl"), "--threads", "1"]
-    train_disco.run([*asked, "--max-new-tokens", "24", "--temperature", "0", "--design", "sources"])
-    card = json.loads((box / "disco" / "card.json").read_text())
-    assert set(card["thresholds"]) == {"copied"}
-    judged = compared(box, "--strategies", "suffix:classifier=newest", "--limit", "2")["strategies"][1]
-    assert judged["draft_acceptance_rate"] > 0 and judged["audit"]["divergent"] == 0
-
-
-def _to_repeat(n: int) -> list[dict[str, str]]:
-    """Return one of 30 requests."""
-    spelled = (str.lower, str.title, str.upper)[n // 10]
-    words = spelled(ITEMS).split()
-    listed = " ".join(words[n % 10 :] + words[: n % 10])
-    return [{"role": "user", "content": f"Repeat this exactly: {listed} {listed}"}]
-
-
 def test_a_server_that_is_started_on_it_writes_its_text(box: Path, texts: dict[str, list[int]]) -> None:
     start = f"{transformers_serve.program()} serve {box / 'target'} --dtype float32 --port {{port}}"
     row = compared(box, "--strategies", "autoregressive", "--start", start, "--limit", "2")["strategies"][-1]
     assert row["runner"] == "transformers serve" and row["audit"]["divergent"] == 0
-
-
-def test_digits_are_tokens_of_their_own(box: Path) -> None:
-    tokenizer = load(box / "target").tokenizer
-    ids = tokenizer.encode("2026 3.14")
-    assert [tokenizer.decode([id]) for id in ids] == ["2", "0", "2", "6", " ", "3", ".", "1", "4"]

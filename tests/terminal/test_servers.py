@@ -24,7 +24,7 @@ from tests.kit.terminal import ROOT, compared, on_pair, read
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main
-from worker.terminal.servers import asked_servers, parse_server, parse_start, reach_of, shown
+from worker.terminal.servers import asked_servers, parse_server, parse_start, shown, to_ask
 
 HERE = "http://127.0.0.1:8080,dialect=llamacpp"
 
@@ -92,9 +92,9 @@ def test_a_key_in_a_command_is_not_shown() -> None:
 
 def test_the_environment_names_an_authority_for_all_servers(monkeypatch: pytest.MonkeyPatch) -> None:
     servers = asked_servers([HERE], [])
-    assert reach_of(servers).certificates == ""
+    assert to_ask(servers).certificates == ""
     monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
-    assert reach_of(servers).certificates == "authority.pem"
+    assert to_ask(servers).certificates == "authority.pem"
 
 
 def test_servers_of_one_dialect_get_names_of_their_own(box: Path) -> None:
@@ -175,28 +175,6 @@ def talks(tmp_path: Path) -> tuple[str, ...]:
     (tmp_path / "talks.jsonl").write_text(json.dumps({"id": "t", "turns": ["w3 w4", "w5"]}))
     (tmp_path / "chat.jinja").write_text("{% for message in messages %}w1 {{ message.content }} {% endfor %}w2")
     return "--prompts", str(tmp_path / "talks.jsonl"), "--template", str(tmp_path / "chat.jinja")
-
-
-def test_a_server_gets_chats_as_the_target_reads_them(box, tmp_path, target, talks):
-    answering = speaking("openai", target, words(box))
-
-    def in_words(asked: Asked) -> Reply:
-        """Answer with the prompt's length in this tokenizer's tokens, which are words."""
-        reply, text = answering(asked), (asked.body or {}).get("prompt", "")
-        letters, told = (f'"prompt_tokens": {len(each)}'.encode() for each in (text, text.split()))
-        return Reply([piece.replace(letters, told) for piece in reply.pieces], reply.status)  # type: ignore[union-attr]
-
-    with serving(in_words) as wire:
-        flags = ("--server", f"{wire.address},dialect=openai", "--json", str(tmp_path / "result.json"))
-        assert main(["--target", str(box / "target"), "--max-new-tokens", "12", *talks, *flags]) == 0
-        asked = [body["prompt"] for body in wire.sent("/v1/completions")]
-    document = compared(tmp_path / "result.json")
-    base, server = document["strategies"]
-    first, later = (sample["rendered"] for sample in base["samples"])
-    assert later == f"w1 w3 w4 w1 {base['samples'][0]['answer']} w1 w5 w2"
-    assert asked == [first, first, later]  # the warm-up comes first
-    assert server["audit"]["identical"] == 2
-    assert [(turn["turn"], turn["mean_acceptance_length"]) for turn in server["by_turn"]] == [(1, None), (2, None)]
 
 
 def test_servers_alone_refuse_a_chat_before_they_are_asked(target, box, talks, capsys):

@@ -4,8 +4,7 @@ from typing import Any
 import pytest
 
 from decoding.strategies import STRATEGIES
-from worker.terminal.palette import Palette, palette_for
-from worker.terminal.table import result
+from worker.terminal.table import Palette, palette_for, result
 
 ALONE = "autoregressive"
 
@@ -99,18 +98,6 @@ def test_a_lost_draft_captures_a_bound_and_a_peer_are_told_of_their_rows_alone()
     assert ALONE + " lost" not in text and ALONE + " recorded" not in text
 
 
-@pytest.mark.parametrize(
-    ("repeats", "order"),
-    [(1, "there was one order, that of the prompts"), (2, "each of the 2 repeats begins at another prompt")],
-)
-def test_what_memory_gains_is_said_to_depend_on_the_orders_that_there_were(repeats: int, order: str) -> None:
-    samples = [{"repeat": number} for number in range(repeats) for _ in range(3)]
-    text = result(document(row(ALONE), row("suffix:0.1,memory=true", samples=samples)), Palette(is_coloured=False))
-    assert (
-        f"suffix:0.1,memory=true copies from earlier requests, so what it gains depends on their order; {order}" in text
-    )
-
-
 def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
     ends = [result(document(row(ALONE)) | {"noise": noise}, Palette(is_coloured=False)) for noise in ("", "40 %.")]
     assert "Noisy" not in ends[0] and ends[1].splitlines()[-1] == "Noisy: 40 %."
@@ -182,13 +169,6 @@ def test_under_load_the_table_has_a_row_for_each_load_with_latency_and_goodput()
     assert intervals.endswith(
         "per token p50 16.0 to 20.0 ms · end to end p50 398 to 402 ms · too few prompts for p95, p99"
     )
-
-
-def test_requests_that_share_the_queue_of_an_open_loop_have_no_intervals() -> None:
-    lines = lines_under_load(loaded(ALONE, rate=2.0), loaded("static:4"))
-    told = [line for line in lines if "95 % intervals: " in line]
-    assert ["open loop share one queue" in line for line in told] == [True, False]
-    assert ["too few prompts" in line for line in told] == [False, True]
 
 
 def test_what_is_told_below_the_table_of_one_user_is_told_under_load_too() -> None:

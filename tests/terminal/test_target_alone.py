@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import shutil
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,6 @@ import pytest
 
 from decoding.backends import without_draft
 from decoding.choice import Choice
-from decoding.disco.classifier import load_classifier
 from decoding.vocabularies.shared import ABOUT_COPIES
 from tests.kit.bpe import save_with_bpe
 from tests.kit.gguf_files import exported
@@ -19,7 +17,7 @@ from tests.kit.models import LLAMA, another_order_of_words
 from tests.kit.terminal import ROOT, compared, copied, given, on_pair, read
 from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.compare import main as compare
-from worker.terminal.parser import BadArguments
+from worker.terminal.options import BadArguments
 
 STARTER = ROOT / "starter"
 BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
@@ -74,7 +72,7 @@ def test_what_needs_no_draft_runs_without_being_named_for_one_user_and_for_two(h
 def test_a_strategy_that_lacks_what_it_needs_is_refused_before_anything_loads(here, capsys, strategies, told):
     assert compare(asked(here, "--strategies", strategies, draft=False)) == 2
     err = capsys.readouterr().err
-    assert all(words in err for words in told) and "Warming up" not in err
+    assert all(words in err for words in told) and "warming up" not in err
 
 
 @pytest.mark.parametrize(
@@ -85,11 +83,11 @@ def test_a_strategy_that_lacks_what_it_needs_is_refused_before_anything_loads(he
     ],
 )
 @pytest.mark.parametrize(
-    ("main", "what"),
-    [(train_disco.main, "Training a classifier of the design ours"), (papers.main, "The study of the papers")],
+    ("run", "what"),
+    [(train_disco.run, "Training a classifier of the design ours"), (papers.run, "The study of the papers")],
 )
-def test_what_follows_a_draft_is_refused_before_a_model_loads(here, monkeypatch, capsys, main, what, draft, why):
-    assert given(monkeypatch, main, *asked(here, draft=draft)) == 2
+def test_what_follows_a_draft_is_refused_before_a_model_loads(here, capsys, run, what, draft, why):
+    assert given(run, *asked(here, draft=draft)) == 2
     out, err = capsys.readouterr()
     assert err.startswith(what + why) and len(err.splitlines()) == 1 and not out
 
@@ -130,18 +128,6 @@ def test_a_plan_an_oracle_and_a_projection_are_about_copies_and_a_draft_that_mat
     assert "this pair has no classifier" in told[2] and "Best strategy by" not in told[2]
 
 
-def test_a_classifier_is_trained_on_copies_and_judges_them_beside_the_draft(here, tmp_path, capsys):
-    train_disco.run(asked(here, "--design", "sources", "--out", tmp_path / "disco", draft=True, tokens=72))
-    card = read(tmp_path / "disco" / "card.json")
-    assert (card["pair"], card["draft_left_out"]) == ([], ABOUT_COPIES)
-    strategies = f"static:2,suffix:classifier={tmp_path / 'disco'}"
-    short = asked(here, "--limit", 2, "--strategies", strategies, "--json", tmp_path / "r.json", draft=True)
-    assert compare(short) == 0
-    assert [row["audit"]["identical"] for row in read(tmp_path / "r.json")["strategies"]] == [2, 2, 2]
-    assert compare([*short, "--strategies", strategies.replace("suffix", "disco")]) == 2
-    assert "The classifier's card tells no threshold for the rule priced." in capsys.readouterr().err
-
-
 def of_starter(folder: Path) -> list[str]:
     """Arguments of the starter's target, copied, and prompts on which copying pays."""
     target = shutil.copytree(STARTER / "pair" / "target", folder / "target")
@@ -167,17 +153,6 @@ def test_a_classifier_of_copies_is_trained_beside_its_target_and_planned_with(tm
     assert judging["speedups"].keys() == judged and judging["best_copy"] > 0 and 0 < judging["auc"] <= 1
     project.run([*short, "--card", "two-cores-epyc"])
     assert "suffix:" in capsys.readouterr().out.partition("Left out")[0]
-
-
-def test_a_plan_asks_no_classifier_that_judges_only_what_the_targets_pair_drafts(tmp_path: Path) -> None:
-    target = of_starter(tmp_path)
-    whole = load_classifier(STARTER / "pair" / "disco")
-    dataclasses.replace(whole, copied=None).save(tmp_path / "disco")
-    options = ["--limit", "2", "--max-new-tokens", "8", "--load", "1,2", "--json", str(tmp_path / "plan.json")]
-    plan.run([*target, *options])
-    found = read(tmp_path / "plan.json")
-    assert (found["classifier"], found["classifiers"], found["misfit"]) == (None, [], "")
-    assert kinds(found["at_load"]["rows"]) == {"autoregressive", *COPIES}
 
 
 def test_a_gguf_file_is_compared_as_the_folder_that_is_made_of_it_once(tmp_path, monkeypatch, capsys):

@@ -22,7 +22,6 @@ from tests.kit.addresses import address, routes
 from tests.kit.everything import in_other_states, one_of_everything
 from webapp.accounts.models import Membership, Team, User
 from webapp.comparisons import demo
-from webapp.comparisons.models import Comparison
 from webapp.core.verbs import VERBS
 from webapp.entries import services as entries
 
@@ -139,14 +138,3 @@ def test_whoever_may_only_look_is_offered_no_code(world):
     made = make.comparison(world.actor(world.bob))
     assert "data-verb" in world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "data-verb" not in world.page(world.victor).get(f"/comparisons/{made.pk}/").content.decode()
-
-
-def test_a_deleted_comparison_is_brought_back_from_its_page(world):
-    made, client = make.comparison(world.actor(world.bob)), world.page(world.bob)
-    (delete,) = (sent for sent, _ in forms(client.get(f"/comparisons/{made.pk}/").content.decode()) if "/bin/" in sent)
-    client.post(delete)
-    assert Comparison.objects.get().binned
-    page = client.get(f"/comparisons/{made.pk}/").content.decode()
-    (restore,) = {sent for sent, _ in forms(page) if "/restore/" in sent}  # a button of its own, and Undo
-    client.post(restore)
-    assert Comparison.objects.get().binned is None

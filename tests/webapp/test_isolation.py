@@ -1,4 +1,5 @@
 """The status of every URL for every kind of user: the whole table, asserted entire, addresses of one answer together.
+No cache may keep any of these answers.
 
 An address without an entry fails, so nobody adds one without saying who may use it. The columns are alice (owner), bob
 (member), victor (viewer), charlie (owner of another team), nobody signed in, and alice's tokens of scope read, submit
@@ -23,14 +24,14 @@ TABLE = """
   GET    classifiers-detail classifiers-page classifiers-file studies-detail studies-file studies-document
   GET    studies-figures comparisons-detail comparisons-rounds comparisons-spec-bench
   GET    comparisons-file comparisons-report comparisons-csv comparisons-worst comparisons-events shares-detail
-  GET    runs-detail conditions-detail samples-detail samples-trace
+  GET    runs-detail samples-detail samples-trace
 200 200 200 200 401 200 200 200
   GET    schema me teams-list members-list tokens-list jobs-list uploads-list models-list pairs-list datasets-list
   GET    endpoints-list classifiers-list studies-list strategies comparisons-list shares-list runs-list
-  GET    runs-csv conditions-list samples-list queues-list workers-list
+  GET    runs-csv samples-list queues-list workers-list
 409 409 403 404 401 403 409 409
   POST   jobs-retry jobs-cancel uploads-chunk models-restore pairs-restore datasets-restore endpoints-restore
-  POST   classifiers-restore studies-cancel studies-retry studies-restore studies-prove comparisons-cancel
+  POST   classifiers-restore studies-cancel studies-retry studies-restore comparisons-cancel
   POST   comparisons-retry comparisons-restore
   DELETE uploads-detail
   PUT    uploads-chunk
@@ -38,8 +39,8 @@ TABLE = """
   GET    account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
   GET    comparisons runs
 302 302 403 404 302 302 302 302
-  POST   remove-member prioritise-job count-tokens check-endpoint set-key drop-key rename bin bin-study
-  POST   describe-comparison bin-comparison revoke-share
+  POST   remove-member prioritise-job count-tokens check-endpoint set-key drop-key rename bin
+  POST   describe-comparison revoke-share
 200 200 200 404 302 302 302 302
   GET    job model pair dataset endpoint study classifier training comparison
 400 400 403 400 401 403 400 400
@@ -51,7 +52,7 @@ TABLE = """
 422 422 403 422 302 302 302 302
   POST   new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 409 409 403 404 302 302 302 302
-  POST   cancel-job retry-job discard-upload restore restore-study prove-study restore-comparison
+  POST   cancel-job retry-job discard-upload restore
 200 200 403 200 302 302 302 302
   GET    new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 400 400 403 404 401 403 400 400
@@ -155,6 +156,7 @@ def ask(world, who: str, method: str, url: str):
     with transaction.atomic():
         answer = client.get(url) if method == "GET" else client.generic(method, url, b"{}", content_type=kind)
         transaction.set_rollback(True)
+    assert answer["Cache-Control"] == "private, no-store", url
     return answer
 
 

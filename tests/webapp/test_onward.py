@@ -11,12 +11,7 @@ from django.db import transaction
 from tests.kit.addresses import address, routes
 from tests.kit.everything import one_of_everything
 
-HOSTILE = [
-    "foo", "home", "accounts.views.sign_in", "//evil.example/", "///evil.example/", "/\\evil.example/",
-    "\\\\evil.example",
-    "https://evil.example/", "javascript:alert(1)", "http:evil.example", " //evil.example", "/\n/evil.example",
-    "\0/", "/" + "x" * 5000, "é", "?a=b", "#x", "../", ".",
-]  # fmt: skip
+HOSTILE = ["home", "//evil.example/", "/\\evil.example/", "https://evil.example/", "/\n/evil.example", "/" + "x" * 5000]
 
 
 @pytest.mark.parametrize("onward", HOSTILE)

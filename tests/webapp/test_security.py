@@ -45,14 +45,13 @@ def test_every_page_forbids_inline_scripts_and_has_none(world):
         assert not re.search(r'<script(?![^>]*\b(?:src=|type="application/json"))', html), address
         assert not re.search(r"\s(on[a-z]+|style)=", html), address
         assert answer["X-Frame-Options"] == "DENY" and answer["X-Content-Type-Options"] == "nosniff"
+        assert answer["Cache-Control"] == "private, no-store"
 
 
 @pytest.mark.parametrize(
     ("bucket", "allowed"),
     [
-        ({}, ["'self'"]),
         ({"BUCKET": "weights", "REGION": "eu-central-1"}, ["'self'", "https://weights.s3.eu-central-1.amazonaws.com"]),
-        ({"BUCKET": "weights", "ENDPOINT": "http://minio:9000"}, ["'self'", "http://minio:9000"]),
         (
             {"BUCKET": "w", "ENDPOINT": "http://minio:9000", "PUBLIC_ENDPOINT": "https://s3.example.org/x"},
             ["'self'", "https://s3.example.org"],
@@ -84,13 +83,6 @@ def test_what_people_write_is_never_html_and_what_they_upload_never_served(world
         assert client.get(address).status_code == 404
 
 
-@pytest.mark.parametrize(
-    "host", ["evil.example", "localhost.evil.example", "127.0.0.1@evil.example", "localhost:80:80"]
-)
-def test_an_unknown_host_is_refused(db, host):
-    assert Client(headers={"Host": host}).get("/sign-in/").status_code == 400
-
-
 def test_cookies_are_out_of_reach_and_the_session_is_a_new_one_after_signing_in(world):
     world.alice.set_password("correct horse battery")
     world.alice.save()
@@ -112,15 +104,12 @@ def test_cookies_are_out_of_reach_and_the_session_is_a_new_one_after_signing_in(
 @pytest.mark.parametrize(
     ("body", "told"),
     [
-        (b"[" * 9_000, "nested"),
         (b'{"a":' * 40 + b"1" + b"}" * 40, "nested"),
-        (b'{"name": NaN}', "NaN"),
         (b'{"name": "a\\u0000b"}', "NUL"),
         (b'{"name": "\\ud800"}', "surrogate"),
         (b'{"name"', "not JSON"),
         (b"\xff\xfe", "no"),
         (b"[]", "object"),
-        (b'{"name": ' + b"9" * 5000 + b"}", ""),
     ],
 )
 def test_json_that_would_hurt_is_refused_in_words(world, body, told):

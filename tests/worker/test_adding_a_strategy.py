@@ -42,9 +42,6 @@ def test_the_example_runs_in_terminal_service_replay_plan_projection_and_what_if
 
 BROKEN = {
     "lacks STRATEGY": "STRATEGIES = ()",
-    "looks": (
-        'from decoding.drafting.strategy import Strategy\nSTRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked")'
-    ),
     "lacks a source": (
         "from decoding.drafting.strategy import Looks, Strategy\n"
         'STRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked", Looks("m", "M0,0Z", "#000"))'
@@ -71,7 +68,6 @@ LOOKS = Looks("m", "M0,0Z", "#000")
 STRATEGY = Strategy({slug!r}, "Mine", "It is mine.", {role!r}, LOOKS, source=lambda given: Nothing())
 """
 TAKEN = {
-    "static.py": (SOUND.format(slug="static", role="ranked"), "Two strategies are called 'static'"),
     "assisted.py": (SOUND.format(slug="assisted", role="ranked"), "Two strategies are called 'assisted'"),
     "mine.py": (SOUND.format(slug="mine", role="baseline"), "are each the baseline"),
 }
@@ -111,7 +107,6 @@ def test_an_installed_package_brings_a_strategy(tmp_path: Path) -> None:
 
 
 BROKEN_PACKAGES = {
-    "lacks STRATEGY": "STRATEGIES = ()",
     "cannot be used: No module named 'nowhere'": "import nowhere",
     "has the slug 'static'": SOUND.format(slug="static", role="ranked"),
 }

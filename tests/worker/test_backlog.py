@@ -18,14 +18,6 @@ def drained(backlog: Backlog) -> list[bytes]:
     return found
 
 
-def test_messages_come_out_in_the_order_they_went_in() -> None:
-    backlog = Backlog()
-    sent = [str(n).encode() for n in range(100)]
-    for message in sent:
-        backlog.put(message)
-    assert drained(backlog) == sent
-
-
 def test_what_memory_does_not_hold_waits_on_disk_in_the_same_order() -> None:
     backlog = Backlog(in_memory=50)
     sent = [bytes([n]) * 20 for n in range(30)]

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.worker.conftest import until
 from webapp.core.outage import Outage
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Worker
@@ -57,20 +56,6 @@ def test_a_process_that_no_longer_reaches_the_database_is_unhealthy(path):
     assert result.returncode == 1
     [age] = re.findall(r"last reached the database (\d+) s ago", result.stderr)
     assert int(age) >= 60
-
-
-def test_a_scheduler_without_a_database_never_becomes_healthy(path, tmp_path):
-    log = tmp_path / "log"
-    env = {
-        **os.environ,
-        "DATABASE_URL": "postgres://nobody:x@127.0.0.1:9/none",
-        "DRAFTHOUSE_DATA": str(tmp_path / "data"),
-    }
-    command = [sys.executable, "-m", "worker.scheduler"]
-    with log.open("w") as said, subprocess.Popen(command, cwd=ROOT, env=env, stderr=said) as process:
-        until(lambda: "does not answer" in log.read_text(), "the scheduler to look in vain")
-        process.terminate()
-    assert not path.exists()
 
 
 def test_the_queue_and_the_health_check_agree_on_who_is_gone():

@@ -6,8 +6,6 @@ import hashlib
 import os
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +15,6 @@ import pytest
 from decoding.errors import BadCheckpoint
 from tests.kit.hub import COMMIT, Hub
 from tests.kit.hub import hub as a_hub
-from tests.worker.conftest import prompts
 from webapp.accounts import services as accounts
 from webapp.comparisons.models import Comparison
 from webapp.core.hub import HubModel, parse
@@ -25,9 +22,6 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
-from webapp.studies import services as studies
-from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import ORACLE
 from worker import gauges, hub
 from worker.disk import DISK_FULL, NotNow, Stopped
 
@@ -113,12 +107,6 @@ def words(pid: int) -> bytes:
     return Path(f"/proc/{pid}/cmdline").read_bytes()
 
 
-def test_a_hub_that_is_not_there_is_told_in_words(listening):
-    listening.close()
-    with pytest.raises(hub.Unreachable, match="some/model could not be fetched from the hub"):
-        hub.fetch(HubModel("some/model", COMMIT), lambda: True)
-
-
 def test_what_a_model_needs_is_fetched_once_and_nothing_else(answering, checkpoints, home):
     told: list[tuple[int, int]] = []
     weights = hashlib.sha256(checkpoints["draft"]["model.safetensors"]).hexdigest()
@@ -133,14 +121,6 @@ def test_what_a_model_needs_is_fetched_once_and_nothing_else(answering, checkpoi
     assert (told[0][1], told[-1]) == (size, (size, size))
     assert fetch(f"some/model@{COMMIT}") == fetch("some/model@main") == folder
     assert len(answering.given) == len(needed)
-
-
-def test_a_model_that_another_tool_fetched_is_not_fetched_again(answering, home):
-    code = "import huggingface_hub; huggingface_hub.snapshot_download('some/model')"
-    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-    answering.given.clear()
-    assert fetch("some/model").is_relative_to(home / "hub" / "models--some--model")
-    assert answering.given == []
 
 
 def test_without_a_network_the_cache_serves(answering, monkeypatch):
@@ -174,32 +154,6 @@ def test_a_disk_that_fills_up_halfway_is_named_and_what_came_stays_usable(answer
     assert not list(blobs.glob("*.incomplete"))
     answering.add("large/model", {"config.json": b"{}", "model.safetensors": b"small"})
     assert (fetch("large/model") / "model.safetensors").read_bytes() == b"small"
-
-
-def test_a_model_that_lies_there_in_part_is_completed(answering, checkpoints):
-    folder = fetch("some/model")
-    (folder / "model.safetensors").unlink()
-    answering.given.clear()
-    assert fetch(f"some/model@{COMMIT}") == folder
-    assert (folder / "model.safetensors").read_bytes() == checkpoints["draft"]["model.safetensors"]
-    assert answering.given == []  # its content was still there
-
-
-def test_a_branch_that_moves_gives_another_folder(answering, checkpoints):
-    fetch("some/model")
-    answering.add("some/model", checkpoints["draft"], commits={"main": ANOTHER}, commit=ANOTHER)
-    assert fetch("some/model").name == ANOTHER
-    assert fetch(f"some/model@{COMMIT}").name == COMMIT
-
-
-def test_two_that_fetch_one_model_at_once_both_get_it(answering, checkpoints):
-    at_once = [
-        subprocess.Popen([sys.executable, "-m", "worker.fetching", "some/model", ""], stdout=subprocess.PIPE)
-        for _ in range(2)
-    ]
-    folders = {one.communicate()[0].splitlines()[-1] for one in at_once}
-    assert len(folders) == 1 and not any(one.returncode for one in at_once)
-    assert answering.given.count("model.safetensors") == 1
 
 
 @pytest.mark.parametrize(
@@ -238,14 +192,6 @@ def test_a_hub_that_is_busy_for_a_moment_is_asked_again_at_once_and_later_by_the
     answering.busy = 1000
     with pytest.raises(NotNow, match="too many requests"):
         fetch("some/model", must_ask=True)
-
-
-def test_a_file_that_is_cut_off_in_the_middle_is_continued(answering):
-    weights = bytes(range(256)) * 50_000
-    answering.add("large/model", {"config.json": b"{}", "model.safetensors": weights})
-    answering.cut["model.safetensors"] = 11 * 2**20
-    assert (fetch("large/model") / "model.safetensors").read_bytes() == weights
-    assert answering.ranges == ["bytes=10485760-"]
 
 
 def test_a_file_of_another_content_or_size_than_announced_is_refused_and_not_kept(answering, checkpoints):
@@ -313,20 +259,12 @@ def test_a_comparison_shows_how_much_of_a_model_it_has_fetched(answering, launch
     assert sum(sentence.startswith("Bringing a model's files here, in MiB: ") for sentence in told) == 1
 
 
-@pytest.mark.parametrize("kind", ["comparison", "training", "study"])
-def test_every_job_can_be_cancelled_while_its_model_is_being_fetched(
-    kind, listening, launch, pair, team, make_worker, monkeypatch
-):
+def test_a_job_can_be_cancelled_while_its_model_is_being_fetched(listening, launch, pair, team, make_worker):
     """The hub has taken the call and says nothing."""
     LanguageModel.objects.filter(pk=pair.draft.pk).update(
         source="hub", upload=None, location="some/model", revision=COMMIT
     )
-    if kind == "comparison":
-        launch()
-    elif kind == "training":
-        classifying.train_classifier(name="one", pair=pair, dataset=prompts(team, ["w1 w2"] * 9), by=team)
-    else:
-        studies.launch(kind=ORACLE, pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
+    launch()
     listening.setblocking(True)
 
     def cancel() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import pickle
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -15,7 +13,6 @@ from decoding.choice import choose
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.models.folder import inspect
-from decoding.prompts.prompt import PromptItem
 from tests.kit import make
 from tests.worker.conftest import until
 from webapp.jobs.models import Job
@@ -26,7 +23,7 @@ from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
 from worker.jobs.oracle import AskOracle
 from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
-from worker.messages import Ended, Failed, LocalPair
+from worker.messages import Ended, LocalPair
 
 
 @pytest.fixture
@@ -77,14 +74,6 @@ def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(l
     assert "took more than 0." in job.reason and HEADROOM in job.reason
 
 
-def test_a_comparison_that_takes_too_much_memory_fails_at_the_first_try(little_memory, launch, make_worker):
-    comparison = launch()
-    make_worker().look()
-    comparison.job.refresh_from_db()
-    assert (comparison.job.state, comparison.job.attempt) == ("failed", 1)
-    assert "The engine process took more than" in comparison.job.reason
-
-
 def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, checked):
     engine.end()  # starting takes seconds
     monkeypatch.setattr(CheckModel, "opens_within_s", 0.01)
@@ -93,33 +82,12 @@ def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, en
     assert "Opening these files took longer than 0 s" in model.reason
 
 
-def test_a_check_that_gets_no_processor_time_refuses_nothing(monkeypatch, engine, checked):
-    """A busy machine must not pass for a damaged file."""
-    engine.submit(CheckModel(Path("nowhere")))
-    while not isinstance(engine.receive(1.0), Failed):
-        pass
-    os.kill(engine.pid, signal.SIGSTOP)
-    with monkeypatch.context() as first_try:
-        first_try.setattr(CheckModel, "opens_within_s", 0.02)
-        first_try.setattr(engine, "end", lambda: (first_try.undo(), engine.end()))
-        model = checked()
-    assert model.state == "ready", model.reason
-
-
 def test_a_pair_may_take_what_its_weights_its_longest_text_and_each_cache_need(checkpoints, folder):
     model = inspect(folder)
     short, long = (run_size((model, model), [5, length], 16) for length in (2, 90))
     assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
     one, many = (run_size((model,), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
     assert many > one
-
-
-def test_a_folder_is_read_once_for_the_limit_and_for_the_engine(folder):
-    order = AskOracle(LocalPair(folder, None, "cpu", {}), [PromptItem("one", "ab")], Sampling(), 5)
-    assert order.memory() > 0
-    (folder / "config.json").unlink()
-    [model] = pickle.loads(pickle.dumps(order)).pair.models
-    assert model.vocab_size == order.pair.models[0].vocab_size
 
 
 def test_a_folder_that_cannot_be_read_needs_no_memory_and_is_refused_by_the_engine(tmp_path):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -88,18 +87,6 @@ def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, c
     assert (Job.objects.get().state, Job.objects.get().reason) == ("failed", model.reason)
 
 
-def test_a_quantised_model_is_refused_in_words_when_it_is_checked(check, checkpoints):
-    config = json.loads(checkpoints["draft"]["config.json"]) | {"quantization_config": {"quant_method": "awq"}}
-    model = check(**{"config.json": json.dumps(config).encode()})
-    assert model.state == "refused" and "quantised checkpoint (AWQ)" in model.reason
-
-
-def test_a_family_without_a_language_model_is_refused_when_it_is_checked(check, checkpoints):
-    config = json.loads(checkpoints["draft"]["config.json"]) | {"model_type": "llava", "vision_config": {}}
-    model = check(**{"config.json": json.dumps(config).encode()})
-    assert model.state == "refused" and "it is a 'llava' for pictures" in model.reason
-
-
 @pytest.fixture(scope="session")
 def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.kit.gguf_files import gemma
@@ -122,22 +109,6 @@ def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):
     with ExitStack() as using, pytest.raises(Stopped):
         folder_of_gguf(gguf_file, FileCache(tmp_path / "cache", 2**30), using, may_go_on=lambda: False)
     assert list((tmp_path / "cache").iterdir()) == []
-
-
-def test_a_gguf_file_of_a_workers_path_that_cannot_be_made_right_is_refused_in_words(
-    team, make_worker, settings, gguf_file, tmp_path
-):
-    from tests.kit.gguf_files import contents, write_gguf
-
-    values, arrays = contents(gguf_file)
-    write_gguf(tmp_path / "other.gguf", values | {"tokenizer.ggml.model": "rwkv"}, arrays)
-    settings.MODEL_ROOTS = [tmp_path]
-    model = registry.add_path_model(name="mine", path=str(tmp_path / "other.gguf"), by=team)
-    make_worker(queue="light").look()
-    model.refresh_from_db()
-    assert model.state == "refused"
-    assert model.reason.startswith("The tokenizer of mine is of the kind 'rwkv'")
-    assert materials.cached() == []
 
 
 def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(

@@ -19,8 +19,6 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job
 from worker import leash
 from worker.engine_process import EngineDied
-from worker.job_loop import JobLoop
-from worker.jobs import IncompleteKind
 
 COUNT_PROMPTS = '''
 """Count the prompts of a data set, as soon as a gate is open."""
@@ -57,11 +55,10 @@ def work(attempt):
 
     dataset = attempt.insist(lambda: Dataset.objects.get(pk=attempt.job.arguments["dataset"]))
     texts = attempt.insist(lambda: list(dataset.prompts.values_list("text", flat=True)))
-    for step in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
-        attempt.record(step)
+    for _ in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
+        pass
     attempt.insist(lambda: jobs.note(job=attempt.job, sentence=f"{dataset.name} has {len(texts)} prompts."))
 '''
-DECLARED = 'from webapp.jobs.kinds import Kind\nKIND = Kind("new", "New", parts="things")\n'
 
 
 @pytest.fixture
@@ -143,21 +140,3 @@ def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, eng
         while True:
             engine.receive(1.0)
     assert death.value.counts
-
-
-WORK = "def work(attempt): ..."
-BAD_ORDER = "from worker.messages import Order\nclass Do(Order): ...\n"
-LACKING = {
-    "KIND": WORK,
-    "work": DECLARED,
-    "parts": DECLARED.replace(', parts="things"', ""),
-    r"Do\.carry_out": DECLARED + BAD_ORDER + WORK,
-    "both call themselves unpack": DECLARED.replace('"new"', '"unpack"') + WORK,
-}
-
-
-@pytest.mark.parametrize("part", LACKING)
-def test_a_file_that_lacks_a_part_is_refused_at_start_with_the_parts_name(kinds: Path, part: str) -> None:
-    (kinds / "without.py").write_text(LACKING[part])
-    with pytest.raises(IncompleteKind, match=rf"without\.py.*{part}"):
-        JobLoop("w1", "light")

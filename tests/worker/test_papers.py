@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import re
 import signal
-from pathlib import Path
 
 import pytest
 
@@ -17,7 +15,7 @@ from webapp.studies import services as studies
 from webapp.studies.kinds import PAPERS
 from webapp.studies.models import Study
 from worker.engine.steps import PhaseProgress
-from worker.jobs.papers import PieceFinished, machine, made_of
+from worker.jobs.papers import PieceFinished, made_of
 from worker.messages import LocalPair
 
 SHORT = {"max_new_tokens": 20, "ignore_eos": True}
@@ -89,13 +87,6 @@ def test_evidence_belongs_to_the_content_of_models_and_classifier_and_to_the_mac
     weights.write_bytes(b"b")
     assert found(path, one="first") != before[0]  # a folder of the worker's own may change
     assert found(sent, one="first") == before[1]  # its name is a hash of its content
-
-
-def test_machines_of_equal_processors_are_told_apart_and_not_named():
-    names = [machine("cpu", "red", 4), machine("cpu", "blue", 4), machine("cpu", "blue", 8)]
-    pair = LocalPair(Path("target"), None, "cpu", {})
-    found = [made_of(pair, [LanguageModel(source="upload")], name) for name in names]
-    assert len(set(found)) == 3 and all(re.fullmatch("[0-9a-f]{64}", each) for each in found)
 
 
 def test_what_an_earlier_attempt_finished_is_done_from_the_first_step_on():

@@ -6,7 +6,7 @@ from tests.webapp.live.conftest import valkey  # noqa: F401
 from tests.worker.conftest import until
 from webapp.core import broker
 from webapp.jobs.models import Job
-from worker.seeking import Seeker
+from worker.tasks import Seeker
 
 
 def test_a_worker_that_nobody_wakes_looks_on_its_own(launch, make_worker, settings, tmp_path):

@@ -97,15 +97,6 @@ def test_a_plan_for_several_users_runs_the_best_settings_at_each_load(launch, ma
     assert study.job.done_count == study.job.total_count
 
 
-def test_a_plan_is_made_under_ratio_dice_too(launch, make_worker):
-    """Texts differ from strategy to strategy then, so none is audited."""
-    study = launch(PLAN, limit=2, sampling={**SHORT, "temperature": 0.9, "dice": "ratio"})
-    make_worker().look()
-    settings = {row["strategy"]: row for row in succeeded(study).document["settings"]}
-    assert settings["static"]["measured"]["prompts"] == 2
-    assert settings["static"]["audit"]["identical"] == 0
-
-
 def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, pair, launch, make_worker):
     learnt_on = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
     classifying.train_classifier(name="first", pair=pair, dataset=learnt_on, max_new_tokens=48, by=team)

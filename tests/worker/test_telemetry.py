@@ -78,16 +78,6 @@ def test_others_are_told_apart_from_the_engine(parent_and_child):
     until(lambda: gauge.read(os.getpid())["others"] > 0, "a busy stranger")
 
 
-def test_what_an_engine_did_before_the_job_is_not_the_job_s(parent_and_child):
-    parent, _ = parent_and_child
-    until(lambda: gauges.cpu_time_of(parent) > 0.3, "some work before the job")
-    os.killpg(parent, signal.SIGSTOP)
-    gauge = Gauge(parent)
-    until(lambda: gauges.cpu_times()[0].all > gauge._cores[0].all + 0.1, "time to pass")
-    assert gauge.read(parent)["engine"] < 0.5
-    os.killpg(parent, signal.SIGCONT)
-
-
 def test_an_engine_that_is_gone_has_used_nothing():
     assert gauges.cpu_time_of(2**22 + 1) is None
     assert Gauge(None).read(None)["engine"] == 0

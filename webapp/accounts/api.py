@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from webapp.accounts import people, serializers, services
+from webapp.accounts import serializers, services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
 from webapp.accounts.rights import Right
@@ -37,7 +37,7 @@ class MeView(APIView):
         _only_people(actor)
         body = serializers.NewDisplayName(data=request.data, context={"is_json": True})
         body.is_valid(raise_exception=True)
-        people.call(user=actor.user, by=actor, **body.validated_data)
+        services.call(user=actor.user, by=actor, **body.validated_data)
         return Response(serializers.UserOut(actor.user).data)
 
 
@@ -62,14 +62,14 @@ class Users(Nouns):
     def deactivate(self, request: Request, pk: UUID) -> Response:
         """Deactivate a user. Their password, links, sessions and tokens stop working at once; what they made stays."""
         user = self.get_object()
-        people.deactivate(user=user, by=self.actor)
+        services.deactivate(user=user, by=self.actor)
         return self.shown(self.get_object())
 
     @extend_schema(request=None)
     def reactivate(self, request: Request, pk: UUID) -> Response:
         """Reactivate a user, who can then sign in again."""
         user = self.get_object()
-        people.reactivate(user=user, by=self.actor)
+        services.reactivate(user=user, by=self.actor)
         return self.shown(self.get_object())
 
 

@@ -17,10 +17,10 @@ from webapp.accounts import services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import User
 from webapp.core import logs
-from webapp.core.counters import sign_ins_refused
 from webapp.core.limits import Limit
 from webapp.core.problems import Forbidden, NotSignedIn
 from webapp.core.proxies import address_of
+from webapp.core.tallies import sign_ins_refused
 
 WRONG_TOKENS = Limit("wrong-token", count=30, seconds=60)
 REQUESTS = Limit("token", count=1200, seconds=60)

@@ -65,7 +65,7 @@ class TeamQuerySet(models.QuerySet["Team"]):
 
 class Team(Noun):
     name = models.CharField(max_length=80)
-    sealed_hub_token = models.TextField(blank=True, default="", editable=False)  # core.sealing
+    sealed_hub_token = models.TextField(blank=True, default="", editable=False)  # core.secrets
 
     objects = TeamQuerySet.as_manager()
 

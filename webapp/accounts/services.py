@@ -1,4 +1,5 @@
-"""Actions of people and teams. Each is one transaction and leaves an entry in the audit log."""
+"""Actions of people and teams. Each is one transaction and leaves an entry in the audit log. Nobody is deleted: what
+they made names them."""
 
 from __future__ import annotations
 
@@ -9,6 +10,7 @@ from datetime import timedelta
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, transaction
+from django.urls import reverse
 from django.utils import timezone
 
 from webapp.accounts import actor as actors
@@ -17,8 +19,8 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, Invitation, Membership, Role, Scope, SignInLink, Team, User
 from webapp.accounts.rights import Right
 from webapp.core import secrets
-from webapp.core.problems import Conflict, Gone, Invalid
-from webapp.core.sealing import CannotOpen, opened, seal
+from webapp.core.problems import Conflict, Gone, Invalid, NotFound
+from webapp.core.secrets import CannotOpen, opened, seal
 
 logger = logging.getLogger("drafthouse.accounts")
 MOST_TEAMS = 50
@@ -40,6 +42,33 @@ def create_user(*, username: str, password: str | None = None, name: str = "", i
     _set_password(user, password)
     user.save()
     return user
+
+
+@transaction.atomic
+def call(*, user: User, name: str, by: Actor) -> None:
+    """Set the display name; the user still signs in with the username."""
+    user.name = name
+    user.save(update_fields=["name"])
+    audit.record(by, "renamed", user, to=name)
+
+
+@transaction.atomic
+def deactivate(*, user: User, by: Actor) -> None:
+    """Deactivate a user. Their password, links, sessions and tokens stop working at once; what they made stays."""
+    by.require_operator()
+    if user.pk == by.user.pk:
+        raise Conflict("You cannot deactivate yourself.", hint="Ask another operator.", code="not-yourself")
+    if not User.objects.filter(pk=user.pk, is_active=True).update(is_active=False):
+        raise Conflict(f"{user} is deactivated already.")
+    audit.record(by, "deactivated", user)
+
+
+@transaction.atomic
+def reactivate(*, user: User, by: Actor) -> None:
+    by.require_operator()
+    if not User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
+        raise Conflict(f"{user} is active.")
+    audit.record(by, "reactivated", user)
 
 
 @transaction.atomic
@@ -191,6 +220,14 @@ def issue_sign_in_link(*, user: User) -> str:
     return secret
 
 
+def sign_in_path(username: str = "") -> str:
+    """Return the path of a link that signs somebody in, without a name the first owner, who is made if need be."""
+    user = User.objects.filter(username=username.lower(), is_active=True).first() if username else first_owner()
+    if user is None:
+        raise NotFound(f"There is no user {username!r}; invite them from the team page.")
+    return reverse("enter", args=[issue_sign_in_link(user=user)])
+
+
 @transaction.atomic
 def use_sign_in_link(*, secret: str) -> User:
     open_links = SignInLink.objects.filter(
@@ -207,12 +244,12 @@ def use_sign_in_link(*, secret: str) -> User:
 
 
 @transaction.atomic
-def first_owner(*, username: str = "owner", team: str = "My team") -> User:
+def first_owner() -> User:
     """Return the user whom the launcher signs in. The first start makes one without a password."""
     user = User.objects.filter(is_operator=True).order_by("created").first()
     if user is None:
-        user = create_user(username=username, is_operator=True)
-        create_team(name=team, by=user)
+        user = create_user(username="owner", is_operator=True)
+        create_team(name="My team", by=user)
     return user
 
 

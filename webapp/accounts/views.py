@@ -15,16 +15,16 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from webapp.accounts import people, serializers, services
+from webapp.accounts import serializers, services
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.accounts.rights import Right
-from webapp.core.counters import sign_ins_refused
 from webapp.core.forms import Form
 from webapp.core.limits import Limit
-from webapp.core.pages import listing, one, page
+from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Gone, Invalid, Problem, TooMany
 from webapp.core.proxies import address_of
+from webapp.core.tallies import sign_ins_refused
 from webapp.core.views import of_problem
 
 Found = TypeVar("Found")
@@ -61,7 +61,7 @@ def sign_in(request: ActorRequest) -> HttpResponse:
         return of_problem(request, problem)
     if user:
         return redirect(onward)
-    return render(request, "accounts/sign_in.html", {"form": form, "next": onward}, status=_status(form))
+    return form_page(request, "accounts/sign_in.html", form, next=onward)
 
 
 @require_POST
@@ -95,8 +95,7 @@ def join(request: ActorRequest, secret: str) -> HttpResponse:
     form = Form(serializers.NewAccount, request)
     user = form.submit(lambda **account: services.join_as_new(secret=secret, **account))
     if user is None:
-        context = {"invitation": invitation, "form": form, "secret": secret}
-        return render(request, "accounts/join.html", context, status=_status(form))
+        return form_page(request, "accounts/join.html", form, invitation=invitation)
     auth.login(request, user, backend="django.contrib.auth.backends.ModelBackend")
     messages.success(request, f"Welcome to {invitation.team}.")
     return redirect("home")
@@ -114,7 +113,7 @@ def _by_link(request: ActorRequest, use: Callable[[], Found]) -> Found:
 
 def _join_as(request: ActorRequest, secret: str, invitation: Invitation) -> HttpResponse:
     if request.method == "GET":
-        return render(request, "accounts/join.html", {"invitation": invitation, "secret": secret})
+        return render(request, "accounts/join.html", {"invitation": invitation})
     team = services.join(secret=secret, user=request.user)
     messages.success(request, f"Welcome to {team}.")
     return redirect("home")
@@ -142,7 +141,7 @@ def change_name(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewDisplayName, request)
 
     def change(name: str) -> bool:
-        people.call(user=request.user, name=name, by=request.actor)
+        services.call(user=request.user, name=name, by=request.actor)
         return True
 
     if form.submit(change):
@@ -174,7 +173,7 @@ def users(request: ActorRequest) -> HttpResponse:
 def deactivate(request: ActorRequest, id: UUID) -> HttpResponse:
     request.actor.require_operator()
     user = one(User.objects.all(), id)
-    people.deactivate(user=user, by=request.actor)
+    services.deactivate(user=user, by=request.actor)
     undo = reverse("reactivate", args=[id])
     messages.success(request, f"{user} cannot sign in any more.", extra_tags=undo)
     return redirect("users")
@@ -184,7 +183,7 @@ def deactivate(request: ActorRequest, id: UUID) -> HttpResponse:
 def reactivate(request: ActorRequest, id: UUID) -> HttpResponse:
     request.actor.require_operator()
     user = one(User.objects.all(), id)
-    people.reactivate(user=user, by=request.actor)
+    services.reactivate(user=user, by=request.actor)
     messages.success(request, f"{user} can sign in again.")
     return redirect("users")
 
@@ -197,8 +196,7 @@ def tokens(request: ActorRequest) -> HttpResponse:
         request, ApiToken.objects.visible_to(request.actor).filter(user=request.user), search=("name", "key"),
         ordering=("created", "name", "scope", "last_used", "expires"), filters={"scope": Scope.values},
     )  # fmt: skip
-    context = {"form": form, "made": made, "list": mine, "api": reverse("tokens-list")}
-    return render(request, "accounts/tokens.html", context, status=_status(form))
+    return form_page(request, "accounts/tokens.html", form, made=made, list=mine, api=reverse("tokens-list"))
 
 
 @page(Right.READ, ("POST",))
@@ -241,7 +239,7 @@ def new_team(request: ActorRequest) -> HttpResponse:
     if made := form.submit(lambda name: services.create_team(name=name, by=request.user)):
         messages.success(request, f"{made} is made, and you are its owner.")
         return redirect("team")
-    return render(request, "accounts/new_team.html", {"form": form}, status=_status(form))
+    return form_page(request, "accounts/new_team.html", form)
 
 
 @page(Right.NONE, ("POST",))
@@ -269,7 +267,7 @@ def change_role(request: ActorRequest, id: UUID) -> HttpResponse:
     form = Form(serializers.NewRole, request)
     changed = form.submit(lambda role: services.change_role(membership=membership, role=role, by=request.actor))
     if changed is None:
-        return of_problem(request, _first_problem(form))
+        return of_problem(request, form.problem or Invalid(form.refusal))
     messages.success(request, f"{changed.user} is now {changed.role}.")
     return redirect("team")
 
@@ -308,7 +306,3 @@ def _onward(request: ActorRequest) -> str:
 
 def _status(form: Form) -> int:
     return 422 if form.errors else 200
-
-
-def _first_problem(form: Form) -> Problem:
-    return Invalid(next(iter(form.errors.values()))[0], hint=form.hint)

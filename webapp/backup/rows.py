@@ -53,9 +53,9 @@ def latest(migrations: Collection[edition.Migration], loader: MigrationLoader) -
     return sorted(nodes - {node.key for one in nodes for node in parents[one] if node.key[0] == one[0]})
 
 
-def models_at(migrations: Collection[edition.Migration], maker: str = "The database") -> dict[str, type[Model]]:
+def models_at(migrations: Collection[edition.Migration]) -> dict[str, type[Model]]:
     """Return the model of every table by its label, as these migrations define it."""
-    loader = require_known(migrations, maker)
+    loader = require_known(migrations, "The database")
     state = loader.project_state(latest(migrations, loader))
     found = {model._meta.label_lower: model for model in state.apps.get_models(include_auto_created=True)}
     return {label: found[label] for label in sorted(found.keys() - LEFT_OUT)}

@@ -35,10 +35,10 @@ from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
 from webapp.core.api import Act, Nouns, once
-from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.downloads import JSON_LINES, Download
 from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
+from webapp.core.rest import AFTER, WAIT, Bound, number
 from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs import services as jobs
 from webapp.jobs.models import JobState

@@ -76,9 +76,7 @@ urlpatterns = [
     *noun("classifiers", classifiers.Classifiers, many=LIST | CREATE, one=READ | CHANGE | DELETE, verbs=("restore",)),
     at("classifiers/<uuid:pk>/page/", "classifiers-page", classifiers.Classifiers, get="page"),
     at("classifiers/<uuid:pk>/files/<str:name>/", "classifiers-file", classifiers.Classifiers, get="file"),
-    *noun(
-        "studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore", "prove")
-    ),
+    *noun("studies", studies.Studies, many=LIST | CREATE, one=READ | DELETE, verbs=("cancel", "retry", "restore")),
     at("studies/<uuid:pk>/file/", "studies-file", studies.Studies, get="file"),
     at("studies/<uuid:pk>/document/", "studies-document", studies.Studies, get="document"),
     at("studies/<uuid:pk>/figures/", "studies-figures", studies.Studies, get="figures"),
@@ -104,7 +102,6 @@ urlpatterns = [
     path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
     *noun("runs", across.Runs, many=LIST, one=READ),
     at("runs.csv", "runs-csv", across.Runs, get="table"),
-    *noun("conditions", across.ConditionsApi, many=LIST, one=READ),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
     at("samples/<uuid:pk>/trace/", "samples-trace", comparisons.Samples, get="trace"),
     path("queues/", jobs.Queues.as_view(), name="queues-list"),

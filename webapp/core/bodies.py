@@ -6,31 +6,28 @@ Django comes after the disk is full.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from webapp.core.middleware import name_of
+from webapp.core.refusals import problem_json
 
 Scope = dict[str, Any]
 Receive = Callable[[], Awaitable[dict[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
-
 
 PATIENCE = 4  # times the longest body
 LONGEST_QUERY = 32 * 1024  # bytes; a client that follows 500 samples at once sends 24 kB
 MOST_IN_QUERY = 500  # names
 TOO_LONG_QUERY = (
     414,
-    "URI Too Long",
+    "too-large",
     f"The part of this address after the question mark has more than {LONGEST_QUERY} bytes or {MOST_IN_QUERY} names.",
     "Ask for less at once.",
 )
-
-
 TWO_LENGTHS = (
     400,
-    "Bad Request",
+    "bad-request",
     "This request has both a Content-Length and a Transfer-Encoding, which proxies and servers read differently.",
     "Send one of them.",
 )
@@ -89,29 +86,17 @@ class LimitBodies:
     @property
     def _too_long(self) -> tuple[int, str, str, str]:
         detail = f"A request may carry at most {self.longest} bytes."
-        return 413, "Content Too Large", detail, "Send files through /api/v1/uploads/, in chunks."
+        return 413, "too-large", detail, "Send files through /api/v1/uploads/, in chunks."
 
-    async def _refuse(
-        self, body: _Body, send: Send, name: str, status: int, title: str, detail: str, hint: str
-    ) -> None:
+    async def _refuse(self, body: _Body, send: Send, name: str, status: int, code: str, detail: str, hint: str) -> None:
         """Refuse a body. Most clients read no answer before they have sent everything, so a little more is read and
         thrown away."""
         while body.is_more and body.seen <= PATIENCE * self.longest:
             await body.receive()
-        problem = {
-            "type": "about:blank",
-            "title": title,
-            "status": status,
-            "code": "bad-request" if status == 400 else "too-large",
-            "detail": detail,
-            "field": "",
-            "hint": hint,
-            "request_id": name,
-        }
         headers = [
             (b"content-type", b"application/problem+json"),
             (b"connection", b"close"),
             (b"x-request-id", name.encode()),
         ]
         await send({"type": "http.response.start", "status": status, "headers": headers})
-        await send({"type": "http.response.body", "body": json.dumps(problem).encode()})
+        await send({"type": "http.response.body", "body": problem_json(status, code, detail, hint, name).content})

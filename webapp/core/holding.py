@@ -19,7 +19,6 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
 from webapp.core.conditions import Conditions, first_broken, guarded
-from webapp.core.middleware import current_request_id
 from webapp.core.nudges import within
 from webapp.core.problems import Busy, NotFound, Problem, TooMany
 from webapp.core.proxies import address_of
@@ -109,9 +108,8 @@ def _look(waiting: Waiting) -> tuple[Any, bool]:
 
 
 def _refuse(held: Held, problem: Problem) -> None:
-    token = current_request_id.set(held.get("X-Request-ID", ""))
-    refusal = problem_json(None, problem.status, problem.code, problem.detail, problem.hint)
-    current_request_id.reset(token)
+    name = held.get("X-Request-ID", "")
+    refusal = problem_json(problem.status, problem.code, problem.detail, problem.hint, name)
     held.status_code, held.content = refusal.status_code, refusal.content
     held["Content-Type"] = refusal["Content-Type"]
     for name, value in problem.headers.items():

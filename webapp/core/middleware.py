@@ -1,4 +1,4 @@
-"""Every answer carries the id of its request and the versions, and every request but those for
+"""Every answer carries the id of its request and the versions, no cache may keep it, and every request but those for
 scripts, styles and pictures leaves one line in the log."""
 
 from __future__ import annotations
@@ -33,6 +33,17 @@ class Slashes(CommonMiddleware):
     """Redirects addresses without a final slash to those with one."""
 
     response_redirect_class = _Permanently
+
+
+def keep_private(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
+    """Forbid caches to store answers. Static files do not pass here, and everything else belongs to somebody."""
+
+    def middleware(request: HttpRequest) -> HttpResponse:
+        response = get_response(request)
+        response["Cache-Control"] = "private, no-store"
+        return response
+
+    return middleware
 
 
 def name_of(header: str) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from http import HTTPStatus
 from typing import Any
 
 from django.core.exceptions import PermissionDenied
-from django.http import Http404, HttpRequest, JsonResponse
+from django.http import Http404, JsonResponse
 from rest_framework import exceptions, serializers
 from rest_framework.response import Response
 
@@ -14,12 +15,6 @@ from webapp.core.problems import Problem
 
 PROBLEM_TYPE = "application/problem+json"
 MOST_ERRORS = 12
-_TITLES = {
-    400: "Bad Request", 401: "Unauthorized", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
-    406: "Not Acceptable", 409: "Conflict", 410: "Gone", 412: "Precondition Failed", 413: "Content Too Large",
-    415: "Unsupported Media Type", 429: "Too Many Requests", 500: "Internal Server Error",
-    503: "Service Unavailable", 507: "Insufficient Storage",
-}  # fmt: skip
 
 
 def problem_response(exc: Exception, context: Any) -> Response | None:
@@ -61,15 +56,18 @@ def _of_framework(exc: exceptions.APIException, view: Any) -> tuple[str, str, st
     return str(exc.detail), "", ""
 
 
-def problem_json(request: HttpRequest | None, status: int, code: str, detail: str, hint: str = "") -> JsonResponse:
+def problem_json(status: int, code: str, detail: str, hint: str = "", request_id: str = "") -> JsonResponse:
     """Make a problem outside of API views."""
-    return JsonResponse(_body(status, code, detail, hint=hint), status=status, content_type=PROBLEM_TYPE)
+    body = _body(status, code, detail, hint=hint)
+    return JsonResponse(
+        body | {"request_id": request_id or body["request_id"]}, status=status, content_type=PROBLEM_TYPE
+    )
 
 
 def _body(status: int, code: str, detail: str, field: str = "", hint: str = "", **more: Any) -> dict[str, Any]:
     return {
         "type": "about:blank",
-        "title": _TITLES.get(status, "Error"),
+        "title": HTTPStatus(status).phrase,
         "status": status,
         "code": code,
         "detail": detail,

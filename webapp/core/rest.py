@@ -1,4 +1,4 @@
-"""Readers of every API view: bounded JSON, pages, strict filters and strict ordering.
+"""Readers of every API view: bounded numbers and JSON, pages, strict filters and strict ordering.
 
 Apart from `core.api`, because the framework imports these while its own views are still being made.
 """
@@ -15,14 +15,41 @@ from django_filters.rest_framework import (
     DjangoFilterBackend,
     UUIDFilter,
 )
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework import filters, pagination
 from rest_framework.parsers import JSONParser
 from rest_framework.request import Request
 
 from webapp.core import strict_json
-from webapp.core.cursor import Bound, number
 from webapp.core.problems import Invalid, TooLarge
 from webapp.core.reading import counted_part
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    name: str
+    default: int
+    low: int
+    high: int
+
+    def asked(self, description: str = "") -> OpenApiParameter:
+        """Return it as a parameter of the schema."""
+        whole = {"type": "integer", "minimum": self.low, "maximum": self.high}
+        return OpenApiParameter(self.name, whole, description=description)
+
+
+AFTER = Bound("after", 0, 0, 2**31 - 1)
+WAIT = Bound("wait", 0, 0, 25)
+
+
+def number(request: Request, bound: Bound) -> int:
+    text = request.query_params.get(bound.name, str(bound.default))
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and bound.low <= int(text) <= bound.high):
+        raise Invalid(
+            f"{bound.name} is {text[:40]!r}; it must be a whole number from {bound.low} to {bound.high}.",
+            field=bound.name,
+        )
+    return int(text)
 
 
 @dataclass(frozen=True, slots=True)

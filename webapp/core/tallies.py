@@ -1,15 +1,22 @@
-"""Running totals for metrics: ends of jobs and attempts, deaths of engines, backups. They outlive the rows, which the
-bin deletes, and hold no name of a person or team."""
+"""What lower apps count for webapp/metrics: in this process, and as running totals in the database. Those outlive the
+rows, which the bin deletes, and hold no name of a person or team."""
 
 from __future__ import annotations
 
 from django.db.models import F
 from django.db.models.functions import Now
+from prometheus_client import Counter
 
 from webapp.core.models import Tally
 
 JOB_ENDS, ATTEMPT_ENDS, ENGINE_DEATHS = "job ends", "attempt ends", "engine deaths"
 UPLOADS_REFUSED, BACKUPS = "uploads refused", "backups"
+
+
+sign_ins_refused = Counter("drafthouse_sign_ins_refused", "Wrong passwords, links and tokens.", ["by"], registry=None)
+upload_requests_refused = Counter(
+    "drafthouse_upload_requests_refused", "Requests about uploads that were refused.", ["code"], registry=None
+)
 
 
 def add(name: str, kind: str = "", cause: str = "") -> None:

@@ -20,7 +20,7 @@ from webapp.core.refusals import problem_json
 
 def refused(request: HttpRequest, status: int, code: str, detail: str, hint: str = "") -> HttpResponse:
     if request.path.startswith("/api/"):
-        return problem_json(request, status, code, detail, hint)
+        return problem_json(status, code, detail, hint)
     context = {"status": status, "detail": detail, "hint": hint, "reference": current_request_id.get()}
     return render(request, "core/refused.html", context, status=status)
 

@@ -15,8 +15,8 @@ from rest_framework.views import APIView
 from webapp.accounts.rights import Right
 from webapp.accounts.standing import reading, who
 from webapp.core.api import Nouns
-from webapp.core.cursor import AFTER, WAIT, Bound, number
 from webapp.core.holding import Waiting, answer
+from webapp.core.rest import AFTER, WAIT, Bound, number
 from webapp.jobs import line, log, pauses, priorities, serializers, services, telemetry
 from webapp.jobs.models import Job, JobState, Queue, Worker
 

@@ -24,7 +24,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.metrics import disable_created_metrics
 from prometheus_client.registry import CollectorRegistry
 
-from webapp.core import counters, edition
+from webapp.core import edition, tallies
 from webapp.core.version import version
 
 METHODS = {"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"}
@@ -45,8 +45,8 @@ seconds = Histogram(
 in_flight = Gauge("drafthouse_http_requests_in_flight", "Requests that are waiting, worked on or sent.", registry=own)
 long_polls = Gauge("drafthouse_long_polls", "Requests that wait for news.", registry=own)
 sockets = Gauge("drafthouse_sockets", "Open sockets.", registry=own)
-own.register(counters.sign_ins_refused)
-own.register(counters.upload_requests_refused)
+own.register(tallies.sign_ins_refused)
+own.register(tallies.upload_requests_refused)
 database_errors = Counter("drafthouse_database_errors", "Queries of requests that failed.", ["kind"], registry=own)
 
 

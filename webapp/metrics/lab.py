@@ -8,7 +8,7 @@ Labels are queues, kinds, states and workers, never teams, people, ids or paths.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -47,94 +47,75 @@ def families() -> Families:
     yield from _decoding(now)
 
 
+def _gauge(name: str, help: str, labels: str, rows: Iterable[tuple[Any, ...]]) -> Metric:
+    """Make a gauge of rows that end with its value. One that is not known is left out."""
+    family = GaugeMetricFamily(f"drafthouse_{name}", help, labels=labels.split())
+    for *values, value in rows:
+        if value is not None:
+            family.add_metric(values, value)
+    return family
+
+
 def _queues(now: datetime) -> Families:
-    waiting = GaugeMetricFamily("drafthouse_queue_waiting", "Jobs that wait.", labels=["queue", "kind"])
-    oldest = GaugeMetricFamily(
-        "drafthouse_queue_oldest_seconds", "Age of the oldest job that waits.", labels=["queue", "kind"]
-    )
     rows = Job.objects.filter(state=JobState.QUEUED).order_by().values_list("queue", "kind")
-    for queue, kind, count, since in rows.annotate(Count("pk"), Min("created")):
-        waiting.add_metric([queue, kind], count)
-        oldest.add_metric([queue, kind], _age(now, since))
-    paused = GaugeMetricFamily("drafthouse_queue_paused", "1 while somebody has paused the queue.", labels=["queue"])
+    found = list(rows.annotate(Count("pk"), Min("created")))
+    yield _gauge("queue_waiting", "Jobs that wait.", "queue kind", (row[:3] for row in found))
+    oldest = ((queue, kind, _age(now, since)) for queue, kind, _, since in found)
+    yield _gauge("queue_oldest_seconds", "Age of the oldest job that waits.", "queue kind", oldest)
     pauses = set(Pause.objects.values_list("queue", flat=True))
-    for name in Queue.values:
-        paused.add_metric([name], name in pauses)
-    yield from (waiting, oldest, paused)
+    paused = ((name, name in pauses) for name in Queue.values)
+    yield _gauge("queue_paused", "1 while somebody has paused the queue.", "queue", paused)
 
 
 def _jobs() -> Families:
-    jobs = GaugeMetricFamily(
-        "drafthouse_jobs",
-        "Jobs there are. `reason` says of failed ones: refused, attempts or error.",
-        labels=["kind", "state", "reason"],
-    )
-    rows = Job.objects.order_by().annotate(why=ENDS).values_list("kind", "state", "why")
-    for kind, state, why, count in rows.annotate(Count("pk")):
-        jobs.add_metric([kind, state, why], count)
-    yield jobs
+    rows = Job.objects.order_by().annotate(why=ENDS).values_list("kind", "state", "why").annotate(Count("pk"))
+    told = "Jobs there are. `reason` says of failed ones: refused, attempts or error."
+    yield _gauge("jobs", told, "kind state reason", rows)
     done = Job.objects.exclude(comparison=None).aggregate(done=Sum("done_count"))["done"] or 0
-    yield GaugeMetricFamily("drafthouse_samples", "Finished samples of all comparisons there are.", value=done)
+    yield _gauge("samples", "Finished samples of all comparisons there are.", "", [(done,)])
 
 
 def _leases(now: datetime) -> Families:
-    held = GaugeMetricFamily("drafthouse_leases", "Jobs that a worker holds.", labels=["queue"])
-    age = GaugeMetricFamily(
-        "drafthouse_lease_renewed_seconds", "Time since the renewal that is longest ago.", labels=["queue"]
-    )
     running = Job.objects.filter(state=JobState.RUNNING).order_by().values_list("queue")
     found = {queue: (count, until) for queue, count, until in running.annotate(Count("pk"), Min("lease_until"))}
-    for queue in Queue.values:
-        count, until = found.get(queue, (0, None))
-        held.add_metric([queue], count)
-        age.add_metric([queue], _age(now, until - LEASE) if until else 0)
-    yield from (held, age)
+    leases = [(queue, *found.get(queue, (0, None))) for queue in Queue.values]
+    yield _gauge("leases", "Jobs that a worker holds.", "queue", (row[:2] for row in leases))
+    ages = ((queue, _age(now, until - LEASE) if until else 0) for queue, _, until in leases)
+    yield _gauge("lease_renewed_seconds", "Time since the renewal that is longest ago.", "queue", ages)
 
 
 def _workers(now: datetime) -> Families:
-    alive = GaugeMetricFamily("drafthouse_workers", "Workers alive.", labels=["queue"])
-    seen = GaugeMetricFamily("drafthouse_worker_seen_seconds", "Time since it was seen.", labels=["worker"])
-    off = GaugeMetricFamily("drafthouse_worker_clock_off_seconds", "Its clock, less the database's.", labels=["worker"])
-    others = GaugeMetricFamily(
-        "drafthouse_worker_others", "Share of its cores that other programs use.", labels=["worker"]
-    )
     columns = Worker.objects.only("name", "queues", "seen", "clock", "others")
     listening = Counter(queue for worker in columns.alive() for queue in worker.queues)
-    for queue in Queue.values:
-        alive.add_metric([queue], listening[queue])
-    for worker in columns.lately(GONE_FOR):  # one that has died keeps its series, so that an alert can see it
-        seen.add_metric([worker.name], _age(now, worker.seen))
-        if worker.clock is not None:
-            off.add_metric([worker.name], (worker.clock - worker.seen).total_seconds())
-        if worker.others is not None:
-            others.add_metric([worker.name], worker.others)
-    yield from (alive, seen, off, others)
+    yield _gauge("workers", "Workers alive.", "queue", ((queue, listening[queue]) for queue in Queue.values))
+    lately = columns.lately(GONE_FOR)  # one that has died keeps its series, so that an alert can see it
+    seen = ((worker.name, _age(now, worker.seen)) for worker in lately)
+    yield _gauge("worker_seen_seconds", "Time since it was seen.", "worker", seen)
+    off = ((worker.name, (worker.clock - worker.seen).total_seconds()) for worker in lately if worker.clock)
+    yield _gauge("worker_clock_off_seconds", "Its clock, less the database's.", "worker", off)
+    others = ((worker.name, worker.others) for worker in lately)
+    yield _gauge("worker_others", "Share of its cores that other programs use.", "worker", others)
 
 
 def _tallies(now: datetime) -> Families:
     """Yield totals since the lab began, which no bin and no restart sets back."""
-    ends = {
-        tallies.JOB_ENDS: CounterMetricFamily("drafthouse_job_ends", "Ended jobs.", labels=["kind", "cause"]),
-        tallies.ATTEMPT_ENDS: CounterMetricFamily(
-            "drafthouse_attempt_ends", "Attempts after which a job went back to its queue.", labels=["kind", "cause"]
-        ),
-        tallies.ENGINE_DEATHS: CounterMetricFamily(
-            "drafthouse_engine_deaths", "Engines that died or hung.", labels=["kind", "cause"]
-        ),
-    }
-    others = dict.fromkeys((tallies.UPLOADS_REFUSED, tallies.BACKUPS), 0)
-    for tally in Tally.objects.all():
-        if tally.name in ends:
-            ends[tally.name].add_metric([tally.kind, tally.cause], tally.count)
-        elif tally.name in others:
-            others[tally.name] = tally.count
-        if tally.name == tallies.BACKUPS and tally.latest:
-            age = _age(now, tally.latest)
-            yield GaugeMetricFamily("drafthouse_backup_age_seconds", "Time since the latest whole backup.", value=age)
-    yield from ends.values()
-    refused = others[tallies.UPLOADS_REFUSED]
+    found = list(Tally.objects.all())
+    for name, title, help in (
+        (tallies.JOB_ENDS, "job_ends", "Ended jobs."),
+        (tallies.ATTEMPT_ENDS, "attempt_ends", "Attempts after which a job went back to its queue."),
+        (tallies.ENGINE_DEATHS, "engine_deaths", "Engines that died or hung."),
+    ):
+        total = CounterMetricFamily(f"drafthouse_{title}", help, labels=["kind", "cause"])
+        for tally in (tally for tally in found if tally.name == name):
+            total.add_metric([tally.kind, tally.cause], tally.count)
+        yield total
+    counts = {tally.name: tally.count for tally in found}
+    refused, backups = counts.get(tallies.UPLOADS_REFUSED, 0), counts.get(tallies.BACKUPS, 0)
     yield CounterMetricFamily("drafthouse_uploads_refused", "Uploads that no worker could unpack.", value=refused)
-    yield CounterMetricFamily("drafthouse_backups", "Whole backups.", value=others[tallies.BACKUPS])
+    yield CounterMetricFamily("drafthouse_backups", "Whole backups.", value=backups)
+    latest = [(_age(now, tally.latest),) for tally in found if tally.name == tallies.BACKUPS and tally.latest]
+    if latest:
+        yield _gauge("backup_age_seconds", "Time since the latest whole backup.", "", latest)
 
 
 def _decoding(now: datetime) -> Families:
@@ -148,30 +129,27 @@ def _decoding(now: datetime) -> Families:
     for name, unit in (("samples", "Samples finished"), ("tokens", "Tokens generated in samples that finished"),
                        ("events", "Trace events of samples that finished")):  # fmt: skip
         rate = (told[name] or 0) / WINDOW.total_seconds()
-        yield GaugeMetricFamily(f"drafthouse_{name}_per_second", f"{unit}, over the last minute.", value=rate)
+        yield _gauge(f"{name}_per_second", f"{unit}, over the last minute.", "", [(rate,)])
     yield from _readings(since)
 
 
 def _readings(since: datetime) -> Families:
-    lag = GaugeMetricFamily(
-        "drafthouse_event_lag_seconds",
-        "Longest time lately from a round's end to its event in the database.",
-        labels=["worker"],
-    )
-    busy = GaugeMetricFamily("drafthouse_gpu_utilisation", "Share of time a GPU was busy.", labels=["worker", "gpu"])
-    memory = GaugeMetricFamily("drafthouse_gpu_memory_bytes", "GPU memory in use.", labels=["worker", "gpu"])
     running = Job.objects.filter(state=JobState.RUNNING).values("pk")
     newest = Reading.objects.filter(job__in=running, at__gte=since).order_by().values("worker").annotate(last=Max("pk"))
-    for reading in Reading.objects.filter(pk__in=[row["last"] for row in newest]):
-        values: dict[str, Any] = reading.values
-        if values.get("event_lag_s") is not None:
-            lag.add_metric([reading.worker], values["event_lag_s"])
-        for number, gpu in enumerate(values.get("gpus", ())):
-            if gpu["utilisation"] is not None:
-                busy.add_metric([reading.worker, str(number)], gpu["utilisation"])
-            if gpu["memory_used"] is not None:
-                memory.add_metric([reading.worker, str(number)], gpu["memory_used"])
-    yield from (lag, busy, memory)
+    readings = list(Reading.objects.filter(pk__in=[row["last"] for row in newest]))
+    lags = ((reading.worker, reading.values.get("event_lag_s")) for reading in readings)
+    yield _gauge(
+        "event_lag_seconds", "Longest time lately from a round's end to its event in the database.", "worker", lags
+    )
+    gpus = [
+        (reading.worker, str(number), gpu)
+        for reading in readings
+        for number, gpu in enumerate(reading.values.get("gpus", ()))
+    ]
+    busy = ((worker, number, gpu["utilisation"]) for worker, number, gpu in gpus)
+    yield _gauge("gpu_utilisation", "Share of time a GPU was busy.", "worker gpu", busy)
+    memory = ((worker, number, gpu["memory_used"]) for worker, number, gpu in gpus)
+    yield _gauge("gpu_memory_bytes", "GPU memory in use.", "worker gpu", memory)
 
 
 def _age(now: datetime, since: datetime) -> float:

@@ -113,7 +113,7 @@ class Endpoint(Entry):
     target = models.ForeignKey(LanguageModel, null=True, on_delete=models.PROTECT, related_name="endpoints")
     deadline_s = models.FloatField(default=USUAL_DEADLINE_S)  # for one request
     dtype = models.CharField(max_length=20, blank=True, default="")  # EndpointSpec.dtype
-    sealed_key = models.TextField(blank=True, editable=False)  # core.sealing
+    sealed_key = models.TextField(blank=True, editable=False)  # core.secrets
     key_set = models.DateTimeField(null=True, editable=False)
     state = models.CharField(max_length=10, choices=Readiness.choices, default=Readiness.CHECKING)
     reason = models.TextField(blank=True)

@@ -21,7 +21,7 @@ from webapp.studies import serializers, services, views
 from webapp.studies.kinds import KINDS
 from webapp.studies.models import Study
 
-WHOLE = ("document", "figures", "figure", "file", "prove")  # actions that read what a study found
+WHOLE = ("document", "figures", "figure", "file")  # actions that read what a study found
 
 
 class StudyFilter(EntryFilter):
@@ -59,14 +59,6 @@ class Studies(Binned):
         """Queue the study again, from its start. Papers go on with the figures that were finished."""
         jobs.retry(job=self.get_object().job, by=self.actor)
         return self.shown(self.get_object(), 202)
-
-    @extend_schema(request=None, responses={202: serializers.StudyOut})
-    @once
-    def prove(self, request: Request, pk: UUID) -> Act:
-        """Queue a proof of this plan: its setting on llama-server, with and without speculation. The worker needs
-        llama-server. The proof is a study of its own."""
-        plan = self.get_object()
-        return lambda: self.shown(services.prove(plan=plan, by=self.actor), 202)
 
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
     def file(self, request: Request, pk: UUID) -> HttpResponse:

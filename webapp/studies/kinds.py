@@ -45,5 +45,4 @@ PAPERS = Kind(
     samples=of_papers,
     page="study",
 )
-PROOF = Kind("proof", "Proof", parts="samples", samples=workload.of_proof, page="study")  # of a plan, which launches it
-KINDS = {kind.slug: kind for kind in (ORACLE, PLAN, PROJECTION, PAPERS, PROOF)}
+KINDS = {kind.slug: kind for kind in (ORACLE, PLAN, PROJECTION, PAPERS)}

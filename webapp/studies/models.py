@@ -18,7 +18,9 @@ from webapp.uploads.models import Upload
 
 class Study(RecipeColumns, Entry):
     """An analysis of a pair on prompts: how long drafts ought to be (oracle), which settings suit (plan), whether
-    llama.cpp keeps a plan's promise (proof), what another machine would give (projection), or the figures of papers."""
+    what another machine would give (projection), or the figures of papers."""
+
+    address = "studies"
 
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="studies")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,7 +13,6 @@ from rest_framework.serializers import Serializer
 from decoding.public import OURS, misfit, trained_otherwise, workload
 from webapp.accounts.actor import Actor
 from webapp.core.forms import Form
-from webapp.core.problems import Problem
 from webapp.jobs import line
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job, JobState, Queue
@@ -22,7 +20,7 @@ from webapp.registry.models import Dataset, Pair
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import TRAINING
-from webapp.studies.models import Classifier, Study
+from webapp.studies.models import Classifier
 
 NETWORKS = 2  # that a training tries, at most
 RECENT = 5  # jobs of a kind that tell how fast that kind goes with a pair
@@ -89,13 +87,6 @@ def of_study(
         [doubt] if doubt else [],
         trained_otherwise(trained, recipe.sampling),
     )
-
-
-def of_proof(plan: Study) -> StudyPlan | None:
-    """Return the plan of a plan's proof; None if nothing can be proved, or launching it would be refused."""
-    with suppress(Problem):
-        return of_study(**services.proof_of(plan)) if services.provable(plan) else None
-    return None
 
 
 def of_training(

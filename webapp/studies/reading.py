@@ -139,15 +139,6 @@ def _gain(row: Mapping[str, Any]) -> float:
     return gain
 
 
-def proof(found: Study) -> dict[str, Any]:
-    """A proof with its two rows: the other engine and ours."""
-    document = found.document or {}
-    names = (("theirs", document["engine"]), ("ours", "Drafthouse"))
-    promised, sides = document["promised"], [(name, document[side]) for side, name in names]
-    rows = [{"engine": name, **row, "off": _off(promised, row["speedup"])} for name, row in sides]
-    return {"id": found.pk, "created": found.created, "proof": document, "rows": rows, "verdict": document["verdict"]}
-
-
 def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
     """Error of a promise, as a share of what was measured."""
     return change(promised / gain["ratio"], 1) if gain else None

@@ -25,7 +25,7 @@ from webapp.registry.recipe_fields import (
 )
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
+from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 
 KIND_CHOICES = [
@@ -34,7 +34,6 @@ KIND_CHOICES = [
     (PROJECTION.slug, "Projection: what another machine would give"),
     (PAPERS.slug, "Papers: the published figures of DISCO and SSD, beside yours"),
 ]
-ALL_KINDS = [*KIND_CHOICES, (PROOF.slug, "Proof: a plan's setting on llama.cpp")]
 CARDS = [(name, card.name) for name, card in published().items()]
 
 
@@ -109,7 +108,7 @@ class MadeOf(serializers.Serializer[Any]):
 
 
 class StudyRow(Output):
-    kind = serializers.ChoiceField(choices=ALL_KINDS, source="job.kind")
+    kind = serializers.ChoiceField(choices=KIND_CHOICES, source="job.kind")
     pair = MadeOf()
     dataset = MadeOf()
     job = JobRow()
@@ -135,8 +134,7 @@ class DocumentOut(serializers.Serializer[Any]):
     """A study's result. Further fields depend on `format`, which names content and version."""
 
     format = serializers.CharField(
-        help_text="drafthouse.oracle/1, drafthouse.plan/1, drafthouse.proof/1, drafthouse.projection/1 or "
-        "drafthouse.papers/1"
+        help_text="drafthouse.oracle/1, drafthouse.plan/1, drafthouse.projection/1 or drafthouse.papers/1"
     )
     study = serializers.UUIDField()
     made = serializers.DateTimeField()

@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import QuerySet
 
-from decoding.public import LLAMA_CPP, BadCard, Card, Choice, card_in_the_box, papers, read_card
+from decoding.public import BadCard, Card, card_in_the_box, papers, read_card
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -21,7 +20,6 @@ from webapp.registry import recipes
 from webapp.registry.models import Dataset, Pair
 from webapp.registry.recipes import Recipe
 from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import PROOF
 from webapp.studies.models import Classifier, Study
 
 MOST_PROMPTS = 5000
@@ -51,12 +49,11 @@ def launch(
     loads: Sequence[int] = (),
     classifier: Classifier | None = None,
     also: Dataset | None = None,
-    promise: Mapping[str, Any] | None = None,
     sampling: Mapping[str, Any] | None = None,
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
 ) -> Study:
-    """Queue a study; a worker does the decoding. `promise`: the plan and its setting that a proof runs."""
+    """Queue a study; a worker does the decoding."""
     by.require(Right.SUBMIT)
     recipe = recipe_of(kind, pair, dataset, split, limit, sampling)
     asked = arguments_of(
@@ -70,7 +67,7 @@ def launch(
         by=by,
         total=recipe.limit,
         priority=priority,
-        arguments={**asked, **(promise or {})},
+        arguments=asked,
     )
     study = Study.objects.create(
         team=by.home,
@@ -117,38 +114,6 @@ def arguments_of(
     """Return what a study is asked besides its recipe; raise Invalid if a part is refused."""
     own = {"card": _card(card, own_card).to_dict()} if kind.needs_card else _loads(kind, loads)
     return {**own, **_classifier(kind, pair, classifier), **_also(kind, recipe, also)}
-
-
-def prove(*, plan: Study, by: Actor) -> Study:
-    """Queue the proof of a plan: its setting on llama-server, with and without speculation, and on our engine."""
-    row = provable(plan)
-    if row is None:
-        raise Conflict(
-            f"Nothing of this study can be proved: it holds no setting that {LLAMA_CPP} can be given.",
-            code="not-provable",
-            hint="Prove a plan that has succeeded and has a setting of a static or a threshold strategy.",
-        )
-    promise = {"plan": str(plan.pk), **{name: row[name] for name in ("strategy", "params", "speedup")}}
-    return launch(by=by, name=f"Proof: {plan.name}"[:200], promise=promise, **proof_of(plan))
-
-
-def proof_of(plan: Study) -> dict[str, Any]:
-    """Return what a proof takes over from its plan."""
-    taken = {name: getattr(plan, name) for name in ("pair", "dataset", "split", "limit", "sampling")}
-    return {**taken, "kind": PROOF, "queue": Queue(plan.job.queue)}
-
-
-def provable(plan: Study) -> Mapping[str, Any] | None:
-    """Return the row of a plan with the largest promise of those that llama.cpp can be given."""
-    rows = plan.found("settings") or [] if plan.found("predictions") else []
-    known = [row for row in rows if Choice.of(row).setting_in(LLAMA_CPP)]
-    return max(known, key=lambda row: row["speedup"], default=None)
-
-
-def proofs_of(plan: Study, by: Actor) -> QuerySet[Study]:
-    """Return the finished proofs of a plan, the newest first."""
-    rows = Study.objects.visible_to(by).kept().filter(job__arguments__plan=str(plan.pk), document__isnull=False)
-    return rows.order_by("-created")
 
 
 def document_of(study: Study) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 
 from decoding.public import BEST_OF_SOURCES, Choice, labelled, remarks_on
 from webapp.accounts.actor import Actor
@@ -18,12 +17,11 @@ from webapp.core.naming import file_name
 from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Conflict
-from webapp.entries import services as entries
-from webapp.entries.views import in_bin, listed, to_bin
+from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import JobState
 from webapp.studies import plans, reading, serializers, services
 from webapp.studies.classifiers import cross_sets
-from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION, PROOF
+from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 from webapp.studies.work import work_of
 
@@ -36,7 +34,6 @@ FOLDED = {  # fields that few need, by what stands over them; those of some kind
     "Static lookahead": (("lookahead",), "takes_lookahead"),
     "Queue": (("queue", "priority"), ""),
 }
-MOST_PROOFS = 3
 
 
 @page(Right.READ)
@@ -129,15 +126,7 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
         "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
         "judged": _judged(found),
-        "provable": services.provable(found),
-        "proof_plan": plans.of_proof(found),
-        "proofs": [reading.proof(each) for each in services.proofs_of(found, actor)[:MOST_PROOFS]],
     }
-
-
-def _proof(actor: Actor, found: Study) -> dict[str, Any]:
-    plans = Study.objects.visible_to(actor).filter(pk=found.job.arguments["plan"])
-    return {**reading.proof(found), "plan": plans.only("pk", "name").first()}
 
 
 def _projection(actor: Actor, found: Study) -> dict[str, Any]:
@@ -166,26 +155,7 @@ READ = {
     PLAN.slug: _plan,
     PROJECTION.slug: _projection,
     PAPERS.slug: _papers,
-    PROOF.slug: _proof,
 }
-
-
-@page(Right.SUBMIT, ("POST",))
-def bin_study(request: ActorRequest, id: UUID) -> HttpResponse:
-    found = one(Study.objects.visible_to(request.actor), id)
-    return to_bin(request, found, undo=reverse("restore-study", args=[id]), back="studies")
-
-
-@page(Right.SUBMIT, ("POST",))
-def restore_study(request: ActorRequest, id: UUID) -> HttpResponse:
-    entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
-    return redirect("study", id)
-
-
-@page(Right.SUBMIT, ("POST",))
-def prove_study(request: ActorRequest, id: UUID) -> HttpResponse:
-    plan = one(Study.objects.visible_to(request.actor).select_related("pair", "dataset", "job"), id)
-    return redirect("study", services.prove(plan=plan, by=request.actor).pk)
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:

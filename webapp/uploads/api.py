@@ -14,8 +14,8 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.core.api import Act, Nouns, once
-from webapp.core.counters import upload_requests_refused
 from webapp.core.rest import Body
+from webapp.core.tallies import upload_requests_refused
 from webapp.uploads import serializers, services
 from webapp.uploads.models import Upload
 

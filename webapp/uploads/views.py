@@ -19,9 +19,7 @@ from webapp.uploads.models import Upload
 @page(Right.READ)
 def uploads(request: ActorRequest) -> HttpResponse:
     rows = Upload.objects.visible_to(request.actor).annotate(size=Sum("files__size")).select_related("created_by")
-    found = listing(
-        request, rows, filters={"state": Upload.State.values}, ordering=("created", "name", "size")
-    )  # fmt: skip
+    found = listing(request, rows, filters={"state": Upload.State.values}, ordering=("created", "name", "size"))
     context = {"list": found, "used": services.used(found.rows), "kept_days": services.KEPT_UNUSED.days}
     return render(request, "uploads/uploads.html", context)
 

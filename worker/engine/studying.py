@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
@@ -15,12 +15,12 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay import planning, probing, workload
-from decoding.replay.confirming import best_of_each, confirm, repriced, to_run
+from decoding.replay.confirming import confirm, repriced, to_run
 from decoding.replay.oracle import analyse
-from decoding.replay.plan_at_load import plan_at_load
 from decoding.replay.plan_document import document_of, judged
-from decoding.replay.planning import Prediction, RecordedSet
+from decoding.replay.planning import Prediction, RecordedSet, best_of_kinds
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
+from decoding.replay.planning_at_load import plan_at_load
 from decoding.replay.projecting.document import MAPPING, PROJECTING, document
 from decoding.replay.projecting.projecting import ProjectionInputs
 from worker import noise
@@ -32,35 +32,30 @@ from worker.messages import Cancelled, Emit, Found, PairOrder
 ORACLE_FORMAT = "drafthouse.oracle/1"
 
 
-def oracle(order: PairOrder, lookahead: int, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    pair, loaded = load_pair(order.pair, residents, is_recorded=True)
-    emit(loaded)
-    steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts)})
-    with closing(pair):  # chats are rendered in a process of its own
-        recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
-    if cancelled():
-        return
-    names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, recorded.drafted, lookahead, recorded.copied)
-    about = {"format": ORACLE_FORMAT, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
-    emit(Found({**about, **dataclasses.asdict(found)}))
-
-
-def plan(
+def study(
     order: PairOrder,
-    loads: Sequence[int],
     residents: Residents,
     emit: Emit,
     cancelled: Cancelled,
-    *,
-    for_one: bool = True,
+    find: Callable[[ModelPair], Mapping[str, Any]],
 ) -> None:
+    """Load the pair as it is recorded, and emit the document of what is found, unless somebody cancels."""
     pair, loaded = load_pair(order.pair, residents, is_recorded=True)
     emit(loaded)
-    with closing(pair):  # a draft beside the target has a process of its own
-        found = _planned(order, loads, pair, emit, cancelled, for_one=for_one)
+    with closing(pair):  # chats are rendered in a process of its own, and so may a draft be
+        found = find(pair)
     if not cancelled():
         emit(Found({**found, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}))
+
+
+def oracle(order: PairOrder, lookahead: int, pair: ModelPair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
+    steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts)})
+    recorded = _recorded(order, pair, steps, cancelled, for_replay=False)
+    if cancelled():
+        return {}
+    names = [recording.prompt for recording in recorded.recordings]
+    found = analyse(names, recorded.drafted, lookahead, recorded.copied)
+    return {"format": ORACLE_FORMAT, **dataclasses.asdict(found)}
 
 
 @dataclass
@@ -92,18 +87,15 @@ class Planning:
             on_progress=lambda done: self.steps(workload.AHEAD, done, self.steps.parts[workload.AHEAD]),
             cancelled=self.cancelled,
         )
-        found = [
-            dataclasses.replace(p, choice=p.choice.asking(self.chosen or ""))
-            for p in planning.predict(self.recorded, self.costs, self.classifier)
-        ]
-        return [*found, *predict_ahead(simulating)]
+        played = planning.predict(self.recorded, self.costs, self.classifier)
+        return [*(each.asking(self.chosen or "") for each in played), *predict_ahead(simulating)]
 
     def for_one(self) -> dict[str, Any]:
         """Plan for one user: run the best setting of each strategy."""
         predictions = self.predicted()
         if self.cancelled():
             return {}
-        best = best_of_each(predictions)
+        best = best_of_kinds(predictions)
         due = len(to_run(best)) * len(self.order.prompts)
         runs = confirm(
             self.pair,
@@ -135,8 +127,8 @@ class Planning:
         )
 
 
-def _planned(
-    order: PairOrder, loads: Sequence[int], pair: ModelPair, emit: Emit, cancelled: Cancelled, *, for_one: bool
+def plan(
+    order: PairOrder, loads: Sequence[int], pair: ModelPair, emit: Emit, cancelled: Cancelled, *, for_one: bool = True
 ) -> dict[str, Any]:
     """The plan's document; not whole if somebody cancels."""
     usable = pair.usable(order.pair.classifiers)
@@ -175,22 +167,16 @@ def _steps_of_plan(
     return PhaseProgress(emit, workload.phases_of_plan(recipe))
 
 
-def projection(order: PairOrder, card: Card, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    pair, loaded = load_pair(order.pair, residents, is_recorded=True)
-    emit(loaded)
+def projection(order: PairOrder, card: Card, pair: ModelPair, emit: Emit, cancelled: Cancelled) -> dict[str, Any]:
     steps = PhaseProgress(emit, {workload.RECORDING: len(order.prompts), PROJECTING: 0, MAPPING: 0})
-    with closing(pair):
-        recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
+    recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
-        return
+        return {}
     name = next(iter(pair.usable(order.pair.classifiers)), None)
-    material = ProjectionInputs.of(
-        recorded, pair.vocab, None if name is None else pair.classifier(name, order.sampling)
-    )
+    classifier = None if name is None else pair.classifier(name, order.sampling)
+    material = ProjectionInputs.of(recorded, pair.vocab, classifier)
     found = document(material, card, order.sampling, on_progress=steps, cancelled=cancelled)
-    if not cancelled():
-        about = {"classifier": name, "hardware": loaded.hardware, "draft_left_out": pair.draft_left_out}
-        emit(Found({**found, **about}))
+    return {**found, "classifier": name}
 
 
 def _recorded(

@@ -76,11 +76,8 @@ def work(attempt: Attempt) -> None:
     try:
         folder = attempt.folder_of(model)
         for report in attempt.reports(CheckModel(folder)):
-            match report:
-                case JobProgress():
-                    attempt.record(report)
-                case Checked():
-                    facts = report.facts
+            if isinstance(report, Checked):
+                facts = report.facts
     except DrafthouseError as refusal:
         sentence = str(refusal)
         attempt.insist(lambda: registry.refuse_model(model=model, reason=sentence))

@@ -20,9 +20,9 @@ class AskOracle(PairOrder):
     lookahead: int  # the static one to draw beside
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from worker.engine.studying import oracle
+        from worker.engine.studying import oracle, study
 
-        oracle(self, self.lookahead, residents, emit, cancelled)
+        study(self, residents, emit, cancelled, lambda pair: oracle(self, self.lookahead, pair, emit, cancelled))
 
 
 def work(attempt: Attempt) -> None:

@@ -33,9 +33,15 @@ class MakePlan(PairOrder):
         return max(self.memory_to_run([choice], is_recorded=True) for choice in [choose(BASELINE), *ahead, *crowded])
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from worker.engine.studying import plan
+        from worker.engine.studying import plan, study
 
-        plan(self, self.loads, residents, emit, cancelled, for_one=self.for_one)
+        study(
+            self,
+            residents,
+            emit,
+            cancelled,
+            lambda pair: plan(self, self.loads, pair, emit, cancelled, for_one=self.for_one),
+        )
 
 
 def work(attempt: Attempt) -> None:

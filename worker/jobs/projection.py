@@ -23,9 +23,9 @@ class Project(PairOrder):
     card: Card
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from worker.engine.studying import projection
+        from worker.engine.studying import projection, study
 
-        projection(self, self.card, residents, emit, cancelled)
+        study(self, residents, emit, cancelled, lambda pair: projection(self, self.card, pair, emit, cancelled))
 
 
 def work(attempt: Attempt) -> None:

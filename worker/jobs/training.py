@@ -14,7 +14,7 @@ from decoding.disco.cards import OURS, SOURCES
 from decoding.disco.texts import Texts
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import TRAINING
-from worker.messages import Cancelled, Emit, JobProgress, PairOrder, Report
+from worker.messages import Cancelled, Emit, PairOrder, Report
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -109,11 +109,8 @@ def work(attempt: Attempt) -> None:
             start=str(training.start.pk) if training.start else None,
         )
         for report in attempt.reports(order):
-            match report:
-                case JobProgress():
-                    attempt.record(report)
-                case Trained():
-                    _store(attempt, Path(folder))
+            if isinstance(report, Trained):
+                _store(attempt, Path(folder))
 
 
 def _store(attempt: Attempt, folder: Path) -> None:

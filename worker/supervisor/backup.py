@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from webapp.backup.archive import BackupProblem, in_words, opened
+from worker.supervisor import data_folder
 
 if TYPE_CHECKING:
     from webapp.backup.restoring import Restored
@@ -21,7 +22,6 @@ BACKUP = (
 )
 RESTORE = "Restore a backup into a data folder and its database. Stop Drafthouse there first."
 ROOT = Path(__file__).resolve().parents[2]
-DATABASE = ("DATABASE_URL", "POSTGRES_HOST")  # either names a database that is not in the data folder
 
 
 def main(argv: Sequence[str]) -> None:
@@ -54,9 +54,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def back_up(data: Path, asked: argparse.Namespace) -> None:
-    if not (any(map(os.environ.get, DATABASE)) or (data / "drafthouse.sqlite3").exists()):
-        raise BackupProblem(f"There is no Drafthouse in {data}. Name its data folder with --data.")
-    set_up()
+    data_folder.set_up(data)
     from webapp.backup import saving
 
     manifest = saving.save(asked.file, with_bucket=asked.with_bucket, tell=print_aside)
@@ -73,7 +71,10 @@ def restore(data: Path, asked: argparse.Namespace) -> None:
         if asked.check:
             return print_out("The file is whole.")
         try:
-            set_up()
+            import django
+
+            os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
+            django.setup()
             from webapp.backup import restoring
 
             restored = restoring.restore(archive, manifest, replace=asked.replace, tell=print_aside)
@@ -91,13 +92,6 @@ def outcome(restored: Restored) -> Iterator[str]:
     yield from (f"What was there before is kept: {place}" for place in restored.aside)
     yield from (f"Note: {warning}" for warning in restored.warnings)
     yield "Everybody must sign in again. Start Drafthouse, or restart each process of it that runs."
-
-
-def set_up() -> None:
-    import django
-
-    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-    django.setup()
 
 
 def print_out(text: str) -> None:

@@ -33,6 +33,7 @@ def main(demo: bool, link: bool) -> None:
     from django.conf import settings
     from django.core.management import call_command
 
+    from webapp.accounts import services
     from webapp.core import fingerprints, modes, start
     from worker.supervisor import starter
 
@@ -47,7 +48,7 @@ def main(demo: bool, link: bool) -> None:
         if demo:
             starter.launch_demo()
         if link or _is_first_time():
-            call_command("sign_in_link", stdout=sys.stdout)
+            sys.stdout.write(f"{services.sign_in_path()}\n")
 
 
 def _is_first_time() -> bool:

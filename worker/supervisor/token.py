@@ -6,7 +6,6 @@ import argparse
 import json
 import sys
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
 
 from worker.supervisor.data_folder import set_up
@@ -19,25 +18,25 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--name", default="command line", help="what the tokens page calls it")
     parser.add_argument("--data", type=Path, help="the data folder that `up` was given, if it was given one")
     parser.add_argument("--sign-in", action="store_true", help="print a one-time sign-in link instead")
-    parser.add_argument("--user", help="whom the link signs in; the first owner unless given")
+    parser.add_argument("--user", default="", help="whom the link signs in; the first owner unless given")
     asked = parser.parse_args(argv)
+    if not 1 <= asked.days <= 3650:
+        sys.exit(f"--days is {asked.days}; it must lie between 1 and 3650.")
     set_up(asked.data)
     from django.conf import settings
-    from django.core.management import CommandError, call_command
 
+    from webapp.accounts import actor, services
+    from webapp.accounts.models import Scope
     from webapp.core import start
 
     start.look()
-    output = StringIO()
-    try:
-        with start.refused():
-            if asked.sign_in:
-                call_command("sign_in_link", user=asked.user, stdout=output)
-            else:
-                call_command("api_token", scope=asked.scope, days=asked.days, name=asked.name, stdout=output)
-    except CommandError as refusal:
-        sys.exit(str(refusal))
-    sys.stdout.write((address(Path(settings.DATA_DIR)) if asked.sign_in else "") + output.getvalue())
+    with start.refused():
+        if asked.sign_in:
+            told = address(Path(settings.DATA_DIR)) + services.sign_in_path(asked.user)
+        else:
+            by = actor.of_user(services.first_owner())
+            told = services.create_token(name=asked.name, scope=Scope(asked.scope), days=asked.days, by=by)[1]
+    sys.stdout.write(f"{told}\n")
 
 
 def address(data: Path) -> str:

@@ -18,9 +18,8 @@ from decoding.measure.worst import USUAL
 from decoding.strategies import BASELINE
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.catalogue import catalogue
-from worker.terminal.parser import BadArguments
+from worker.terminal.options import BadArguments, count_of, list_of, rate_of
 from worker.terminal.servers import SERVER_HELP, START_HELP, AskedServer, asked_servers
-from worker.terminal.values import count_of, list_of, rate_of
 
 STRATEGIES_UNLESS_NAMED = "autoregressive,static:4,heuristic,threshold:0.4"
 

@@ -17,9 +17,8 @@ from decoding.prompts.prompt import PromptItem, first_turns
 from decoding.vocabularies.shared import METHODS, require_scores
 from worker.messages import LocalPair
 from worker.terminal.material import Material, material_of
-from worker.terminal.parser import BadArguments, Parser
+from worker.terminal.options import BadArguments, Parser, count_of, number, whole_number
 from worker.terminal.prompt_files import read_prompt_file
-from worker.terminal.values import count_of, number, whole_number
 
 MODEL = "a folder, a GGUF file, or an id of the Hugging Face hub such as org/name or org/name@revision"
 

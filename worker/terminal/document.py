@@ -18,7 +18,9 @@ from decoding.measure.sample import SampleResult
 from decoding.measure.summary import ENDED, Stage, judge, report
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.core.version import version
+from worker.messages import PairLoaded
 from worker.terminal.arguments import Arguments
+from worker.terminal.servers import AskedServer, about
 
 FORMAT = "drafthouse.compare/2"
 
@@ -29,18 +31,22 @@ def document(
     *,
     complete: bool,
     noise: str,
-    warnings: Sequence[str],
-    pair: Mapping[str, Any] | None,
-    servers: Sequence[Mapping[str, Any]] = (),
-    hardware: Mapping[str, Any],
-    runners: Mapping[str, str],
+    left_out: Sequence[str],
+    loaded: PairLoaded,
+    servers: Sequence[AskedServer],
     prices: Mapping[str, Any],
 ) -> dict[str, Any]:
-    stated = hardware["by_strategy"]
     stage = ENDED if complete else Stage(len(first_turns(args.prompts)), repeats=args.repeats)
     judged = judge(args.choices, samples, args.baseline, stage=stage, noises=[noise])
     strategies = report(
-        args.choices, runners, samples, args.baseline, args.objective, prices=prices, hardware=stated, judged=judged
+        args.choices,
+        loaded.runners,
+        samples,
+        args.baseline,
+        args.objective,
+        prices=prices,
+        hardware=loaded.hardware["by_strategy"],
+        judged=judged,
     )
     verdicts = across_loads(strategies, judged, is_noisy=bool(noise))
     return {
@@ -51,13 +57,13 @@ def document(
         "loads": verdicts["loads"],
         "crossovers": verdicts["crossovers"],
         "objective": args.objective.to_dict(),
-        "warnings": [*warnings, *overloaded(strategies), *doubts(samples)],
+        "warnings": [*loaded.warnings, *left_out, *overloaded(strategies), *doubts(samples)],
         "is_noisy": bool(noise),
         "complete": complete,
         "noise": noise,
-        "hardware": hardware,
-        "pair": pair,
-        "servers": list(servers),
+        "hardware": loaded.hardware,
+        "pair": loaded.models and {"name": args.material.name, **loaded.models},
+        "servers": [about(server, loaded.serves[server.spec.name]) for server in servers],
         "sampling": {**args.sampling.to_dict(), "chance_version": CHANCE_VERSION},
         "prompts": {
             "file": str(args.material.prompts),

@@ -1,11 +1,14 @@
-"""How a command ends: its slips in one sentence, its exit code by convention."""
+"""How a command ends: by Ctrl-C, with a slip in one sentence, with an exit code by convention."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from io import TextIOWrapper
+from types import FrameType
+from typing import Any
 
 from decoding.errors import DrafthouseError
 
@@ -28,3 +31,26 @@ def ended(work: Callable[[Sequence[str]], None], argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     return 0
+
+
+class Interrupt:
+    """Ctrl-C once: stop after the round, and keep what is done. Twice: stop at once, and still keep it. The decode loop
+    asks before every round."""
+
+    def __init__(self) -> None:
+        self.is_asked = False
+        self._before: Any = None
+
+    def __call__(self) -> bool:
+        return self.is_asked
+
+    def __enter__(self) -> Interrupt:
+        self._before = signal.signal(signal.SIGINT, self._note)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        signal.signal(signal.SIGINT, self._before)
+
+    def _note(self, number: int, frame: FrameType | None) -> None:
+        self.is_asked = True
+        signal.signal(signal.SIGINT, self._before)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
@@ -10,9 +9,9 @@ from pathlib import Path
 from decoding.models.tensor_headers import BYTES
 from worker.terminal.bench import MODEL
 from worker.terminal.files import require_folder, whole_path
-from worker.terminal.guarded import allow, guarded
+from worker.terminal.guarded import allow, command
 from worker.terminal.material import here
-from worker.terminal.parser import BadArguments, Parser
+from worker.terminal.options import BadArguments, Parser
 
 DTYPES = ("float32", "float16", "bfloat16")
 COPIES = 4  # of the largest tensor: as stored, reordered, cast, and while one becomes the other
@@ -49,11 +48,5 @@ def run(argv: Sequence[str]) -> None:
         print(f"{file}: {export.architecture}, {len(export.tensors)} tensors, {file.stat().st_size / 1e6:,.1f} MB")
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)

@@ -11,15 +11,16 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 from decoding.errors import DrafthouseError
 from worker import gauges, leash
 from worker.memory import LOOK_EVERY, MemoryReader, OverLimit, limit
 from worker.spent import OverTime, ProcessTime
-from worker.terminal.ending import WRONG
+from worker.terminal.ending import WRONG, ended
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 BY_THE_TERMINAL = 0x80  # SI_KERNEL: such a signal goes to the child as well, without us
@@ -27,6 +28,11 @@ TIME_TO_OBEY = 5.0  # s after TERM: a library that is at work hears no signal
 TIME_TO_OPEN = 120.0  # s, for tokenizers and prompts
 
 _to_watcher: int | None = None  # in the child: the pipe on which it says what it may take
+
+
+def command(work: Callable[[Sequence[str]], None]) -> NoReturn:
+    """Be the command that does this work with the arguments of this process."""
+    sys.exit(guarded(lambda: ended(work, sys.argv[1:])))
 
 
 def guarded(work: Callable[[], int]) -> int:

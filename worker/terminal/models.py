@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from decoding.errors import DrafthouseError
+from worker.terminal.ending import ended
 from worker.terminal.files import kept, require_folder, whole_path
-from worker.terminal.parser import Parser
+from worker.terminal.options import Parser
 
 
 class Unavailable(DrafthouseError):
@@ -137,11 +138,5 @@ def _added(model: ShelvedModel, file: Path, data: Path | None) -> str:
     return f"{name} is a model of the lab. A worker of `./drafthouse up` checks it; then make a pair of it."
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(ended(run, sys.argv[1:]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,8 @@ from decoding.replay.oracle import DRAFT_MODEL
 from worker.jobs.oracle import AskOracle
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file
-from worker.terminal.guarded import guarded
-from worker.terminal.values import count_of
+from worker.terminal.guarded import command
+from worker.terminal.options import count_of
 
 
 def run(argv: Sequence[str]) -> None:
@@ -112,11 +111,5 @@ def write(found: Mapping[str, Any], out: Path) -> None:
         json.dump(found, file, indent=1)
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)

@@ -6,7 +6,6 @@ import argparse
 import hashlib
 import json
 import shlex
-import sys
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -17,12 +16,13 @@ from decoding.papers.figure import Figure, RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
+from decoding.papers.shelf import Shelf
 from decoding.prompts.prompt import PromptItem, first_turns
 from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
-from worker.terminal.guarded import guarded
+from worker.terminal.guarded import command
 from worker.terminal.prompt_files import read_prompt_file
 
 USUAL_PROMPTS = 16
@@ -105,7 +105,7 @@ def _figures(text: str) -> list[Figure]:
     return [figure for slug, figure in FIGURES.items() if slug in names]
 
 
-class FolderShelf:
+class FolderShelf(Shelf):
     """Shelf of JSON files. It belongs to one recipe: numbers of another must not get into the same figure."""
 
     def __init__(self, path: Path, recipe: Mapping[str, str]) -> None:
@@ -200,11 +200,5 @@ def _write(out: Path, name: str, content: str) -> None:
         file.write(content)
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)

@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, TextIO
 
 from decoding.choice import Choice, remarks_on
-from decoding.core.load import loads
+from decoding.core.load import Load, loads
+from decoding.measure.crossover import paying
 from decoding.measure.summary import so_few
 from decoding.words import change
 from worker.jobs.plan import MakePlan
-from worker.jobs.proof.llama_server import program
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import whole_file
-from worker.terminal.guarded import guarded
-from worker.terminal.parser import BadArguments
-from worker.terminal.plan_at_load import lines_at_load
-from worker.terminal.values import count_of, list_of
+from worker.terminal.guarded import command
+from worker.terminal.options import count_of, list_of
 
 
 def run(argv: Sequence[str]) -> None:
@@ -38,41 +35,28 @@ def run(argv: Sequence[str]) -> None:
         help="users at once, such as 1,4,16: the best strategy at each, and where speculation stops paying",
     )
     parser.add_argument(
-        "--prove",
-        action="store_true",
-        help="also run the best setting that llama.cpp can be given on llama-server, with and without speculation",
-    )
-    parser.add_argument(
         "--json",
         type=Path,
         metavar="FILE",
-        help="write the plan as REST gives it, and the proof; with --load it then also holds the plan for one user",
+        help="write the plan as REST gives it; with --load it then also holds the plan for one user",
     )
     bench = read_recorded(given := parser.parse_args(argv), given.split)
     loads(given.load, [])  # refuses what cannot be
-    if given.prove and given.load:
-        raise BadArguments("--prove is for a plan with one user. Leave out --load, or leave out --prove.")
-    if given.prove:
-        program()  # refused before the work if there is none
 
     with ExitStack() as open_until_done:
         file = open_until_done.enter_context(whole_file(given.json)) if given.json else None
-        planned(bench, tuple(sorted(given.load)), proves=given.prove, file=file)
+        planned(bench, tuple(sorted(given.load)), file)
 
 
-def planned(bench: Bench, users: tuple[int, ...], *, proves: bool, file: TextIO | None) -> None:
-    """Carry out the job and print its document; write it too, with the proof, if there is a file."""
-    from worker.engine.residents import Residents  # loads torch: slips are told before that
-    from worker.terminal.proof import proved
-    from worker.terminal.studying import carry_out
+def planned(bench: Bench, users: tuple[int, ...], file: TextIO | None) -> None:
+    """Carry out the job and print its document; write it too if there is a file."""
+    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    residents = Residents()
     order = MakePlan(bench.pair, bench.prompts, bench.sampling, users, for_one=not users or file is not None)
-    found = carry_out(order, bench, residents=residents)
+    found = carry_out(order, bench)
     print("\n".join(as_text(found)))
-    proof = proved(bench, found, residents) if proves else None
     if file:
-        json.dump({**found, "proof": proof}, file, indent=1)
+        json.dump(found, file, indent=1)
 
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:
@@ -95,38 +79,54 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     return [*filter(None, [found["misfit"]]), *missing]
 
 
+HEAD = f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8} {'repriced':>8}   95 % interval"
+
+
 def table(settings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A table of promise and truth."""
-    yield f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8} {'repriced':>8}   95 % interval"
-    yield from map(_line, settings)
+    yield HEAD
+    yield from (_line(row["label"], row, "a bound, not run") for row in settings)
     if any(row["repriced"] is not None for row in settings):
         yield "Repriced: off by so much at the prices of these runs. The rest is a machine that changed speed."
 
 
-def _line(row: Mapping[str, Any]) -> str:
-    words, gain = f"{row['label']:28} {row['speedup']:9.2f}", row["measured"]
+def _line(label: str, row: Mapping[str, Any], not_run: str) -> str:
+    words, gain, repriced = f"{label:28} {row['speedup']:9.2f}", row["measured"], row.get("repriced")
     if gain is None:
-        return f"{words} {'':>9} {'':>8} {'':>8}   a bound, not run"
+        return f"{words} {'':>9} {'':>8} {'':>8}   {not_run}"
     few, median = gain["low"] is None, gain["ratio"]
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
-    again = "" if row["repriced"] is None else change(row["repriced"] / median, 1)
+    again = "" if repriced is None else change(repriced / median, 1)
     return f"{words} {median:9.2f} {change(row['speedup'] / median, 1):>8} {again:>8}   {interval}"
+
+
+def lines_at_load(found: Mapping[str, Any]) -> Iterator[str]:
+    """Yield a plan for numbers of users as lines."""
+    yield HEAD
+    for users in found["users"]:
+        yield from ("", str(Load(users)))
+        yield from (_line(f"  {row['label']}", row, "not run") for row in found["rows"] if row["users"] == users)
+    yield ""
+    yield from remarks_on(map(Choice.of, found["rows"]))
+    yield from (paying(crossover) for crossover in found["crossovers"])
+    if found["planned"]:
+        yield from ("", f"As a schedule: {found['planned']}")
+    yield from ("", *elsewhere(found))
+    if not found["elsewhere"]:
+        yield "  Nothing: no fixed lookahead and no copy is a gain at these loads."
 
 
 def elsewhere(found: Mapping[str, Any]) -> Iterator[str]:
     """The same settings in other engines' words."""
     yield "To set elsewhere (passes cost differently there, so take these as where to start searching):"
     for one in found["elsewhere"]:
-        yield from (f"  {one['engine']}, as {one['of']}:", f"    {one['setting']}")
-        if one["note"]:
-            yield f"    {one['note']}"
-
-
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
+        setting = f", as {one['of']}" if "of" in one else ""
+        yield from (
+            f"  {one['engine']}{setting}:",
+            f"    {one['setting']}",
+            *([f"    {one['note']}"] if one["note"] else []),
+        )
 
 
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)

@@ -1,12 +1,14 @@
-"""Show how far a command is: one line redrawn in place on a terminal, a plain line now and then anywhere else."""
+"""Show what a command runs and how far it is: one line redrawn in place on a terminal, a plain line now and then
+anywhere else."""
 
 from __future__ import annotations
 
+import sys
 import time
-from collections.abc import Callable
-from typing import TextIO
+from collections.abc import Callable, Mapping
+from typing import Any, TextIO
 
-from worker.messages import JobProgress
+from worker.messages import JobProgress, PairLoaded
 
 BAR = 24
 PLAIN_EVERY_S = 10.0  # a log wants to see that it goes on, not every sample
@@ -111,3 +113,27 @@ def duration(seconds: float) -> str:
     if whole < 3600:
         return f"{whole // 60} min {whole % 60} s"
     return f"{whole // 3600} h {whole % 3600 // 60} min"
+
+
+def described(name: str, loaded: PairLoaded) -> list[str]:
+    """Describe models and machine, for people."""
+    if loaded.models is None:
+        return ["Servers alone"]
+    target, draft = loaded.models["target"], loaded.models["draft"]
+    sizes = f", draft {_size(draft)} parameters" if draft else " parameters, no draft"
+    threads = f"{target['threads']} thread" + ("s" if target["threads"] > 1 else "")
+    dtype = f"{target['dtype']} on {target['weights']} weights"
+    return [
+        f"{name}: target {_size(target)}{sizes}",
+        f"{target['device_name']}, {threads}, {target['runner']} runner, {dtype}",
+    ]
+
+
+def _size(model: Mapping[str, Any]) -> str:
+    count = model["parameters"]
+    return f"{count / 1e9:.1f}B" if count >= 1e9 else f"{count / 1e6:.1f}M"
+
+
+def say(words: str) -> None:
+    """Print to stderr, apart from the result."""
+    print(words, file=sys.stderr, flush=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
@@ -15,7 +14,7 @@ from decoding.strategies import STRATEGIES
 from worker.jobs.projection import Project
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import whole_file
-from worker.terminal.guarded import guarded
+from worker.terminal.guarded import command
 
 
 def run(argv: Sequence[str]) -> None:
@@ -87,11 +86,5 @@ def drawn(found: Mapping[str, Any]) -> list[str]:
     return [*lines, "", f"{place}. {', '.join(keys)}"]
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)

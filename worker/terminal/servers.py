@@ -1,4 +1,4 @@
-"""Servers on the command line: --server ADDRESS,dialect=…, --start COMMAND. Standard library only."""
+"""Servers on the command line: --server ADDRESS,dialect=…, --start COMMAND."""
 
 from __future__ import annotations
 
@@ -78,7 +78,8 @@ def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedSe
     return tuple(named)
 
 
-def reach_of(servers: Sequence[AskedServer]) -> Reach:
+def to_ask(servers: Sequence[AskedServer]) -> Reach:
+    """Collect addresses, and keys from their files and variables."""
     specs = {one.spec.name: one.spec for one in servers}
     keys = {spec.key: key_of(spec.key) for spec in specs.values() if spec.key}
     return Reach(specs, keys, TERMINAL, os.environ.get(CERTIFICATES, ""))

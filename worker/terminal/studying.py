@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import Any
 
+import transformers
+
 from decoding.errors import Cancelled
+from decoding.models.devices import set_threads, usual_threads
 from worker.engine.residents import Residents
 from worker.messages import Found, JobProgress, PairLoaded, PairOrder, Report
 from worker.terminal.bench import Bench
-from worker.terminal.interrupt import Interrupt
-from worker.terminal.loading import make_ready
-from worker.terminal.progress import StepLines
+from worker.terminal.ending import Interrupt
+from worker.terminal.guarded import allow
+from worker.terminal.progress import StepLines, described, say
 
 
 def carry_out(
     order: PairOrder,
     bench: Bench,
-    *,
     on_report: Callable[[Report], None] = lambda report: None,
-    residents: Residents | None = None,
 ) -> dict[str, Any]:
-    """Return the document that the order makes. `on_report` gets what else it makes on the way. Models that are
-    resident are not loaded again. Ctrl-C ends it after the step in hand, and a second one at once."""
+    """Return the document that the order makes. `on_report` gets what else it makes on the way. Ctrl-C ends it after
+    the step in hand, and a second one at once."""
     make_ready(bench, order.memory())
     listener = Listener(bench.material.name, interrupt := Interrupt(), on_report)
     with interrupt, suppress(Cancelled), closing(listener):
-        order.carry_out(residents or Residents(), listener.emit, interrupt)
+        order.carry_out(Residents(), listener.emit, interrupt)
     if interrupt.is_asked:
         raise KeyboardInterrupt
     return listener.document
@@ -49,9 +50,8 @@ class Listener:
             case JobProgress():
                 self._lines.show(report)
             case PairLoaded():
-                say(described(self._name, report.hardware))
-                if report.draft_left_out:
-                    say(report.draft_left_out)
+                for line in (*described(self._name, report), *filter(None, [report.draft_left_out])):
+                    say(line)
             case Found():
                 self.document.update(report.document)
             case _:
@@ -62,10 +62,9 @@ class Listener:
         self._lines.close()
 
 
-def described(name: str, hardware: Mapping[str, Any]) -> str:
-    threads = f"{hardware['threads']} thread" + ("s" if hardware["threads"] > 1 else "")
-    return f"{name} on {hardware['device_name']}, {threads}, {hardware['runner']} runner, {hardware['dtype']}"
-
-
-def say(words: str) -> None:
-    print(words, file=sys.stderr, flush=True)
+def make_ready(bench: Bench, memory: int) -> None:
+    """Set the threads, and allow the work so many bytes."""
+    transformers.utils.logging.disable_progress_bar()  # we draw our own
+    transformers.utils.logging.set_verbosity_error()
+    allow(memory)
+    set_threads(bench.threads or usual_threads())

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TextIO
 
 from decoding.choice import Choice
 from decoding.measure.summary import so_few
+from decoding.strategies import STRATEGIES
 from decoding.words import ms, percent
-from worker.terminal.palette import Palette
 
 HEADINGS = (
     "strategy",
@@ -38,6 +38,31 @@ LOAD_HEADINGS = (
     "goodput",
     "audit",
 )
+
+
+class Palette:
+    """The colour and the mark of each strategy, as on the page: Okabe-Ito, which colour-blind eyes can tell apart."""
+
+    def __init__(self, is_coloured: bool) -> None:
+        self.is_coloured = is_coloured
+
+    def mark(self, strategy: str) -> str:
+        looks = STRATEGIES[strategy].looks
+        return looks.glyph if looks.terminal is None else self._paint(looks.glyph, f"38;5;{looks.terminal}")
+
+    def bold(self, text: str) -> str:
+        return self._paint(text, "1")
+
+    def dim(self, text: str) -> str:
+        return self._paint(text, "2")
+
+    def _paint(self, text: str, code: str) -> str:
+        return f"\x1b[{code}m{text}\x1b[0m" if self.is_coloured else text
+
+
+def palette_for(stream: TextIO, environment: Mapping[str, str]) -> Palette:
+    """Colours on a terminal that has them, unless NO_COLOR asks for none (no-color.org)."""
+    return Palette(stream.isatty() and not environment.get("NO_COLOR") and environment.get("TERM") != "dumb")
 
 
 def result(document: Mapping[str, Any], palette: Palette) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -17,8 +16,8 @@ from decoding.words import percent
 from worker.jobs.training import Train
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import require_folder
-from worker.terminal.guarded import guarded
-from worker.terminal.parser import BadArguments
+from worker.terminal.guarded import command
+from worker.terminal.options import BadArguments
 from worker.terminal.prompt_files import read_prompt_file
 
 
@@ -131,11 +130,5 @@ def _elsewhere(others: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def main() -> int:
-    from worker.terminal.ending import ended
-
-    return ended(run, sys.argv[1:])
-
-
 if __name__ == "__main__":
-    sys.exit(guarded(main))
+    command(run)

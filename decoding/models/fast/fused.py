@@ -27,8 +27,10 @@ Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
 Norm = Callable[[Tensor, Tensor, float], Tensor]  # [n, width], weight [width], eps -> [n, width]
 Best = Callable[[Tensor], Tensor]  # scores [n, V] -> ids [n], -1 where a row has no finite best
 
+NAMES = "gate", "norm", "best", "place", "attend", "attend_once"
 NO_TILES: Mapping[str, int] = MappingProxyType({})
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
+FEWEST = 16  # slots, of a text that attention is not divided for
 WINDOW = 20  # that attention is tried with: one key too many shows
 LONGEST_REASON = 300
 CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
@@ -61,6 +63,7 @@ class Kernels:
     best: Best | None = None  # as `best_on` finds it
     place: PlaceKernel | None = None
     attend: AttendChains | None = None  # in chains, without a mask
+    attend_once: AttendChains | None = None  # the same in one launch instead of two
     product: Product | None = None  # of a few rows, where it has tiles
     tiles: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # by rows, then by part of the decoder
     timed: Mapping[str, str] = field(default_factory=dict)  # how long the products of each part take
@@ -68,7 +71,7 @@ class Kernels:
 
     @property
     def names(self) -> list[str]:
-        single = [name for name in ("gate", "norm", "best", "place", "attend") if getattr(self, name)]
+        single = [name for name in NAMES if getattr(self, name)]
         return single + ["product"] * bool(self.tiles)
 
     @property
@@ -84,7 +87,7 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     try:
         from decoding.models.fast import triton_kernels
     except ImportError as error:  # torch brings Triton along for GPUs, not on every system
-        return Kernels(unused=dict.fromkeys(("gate", "norm", "best", "place", "attend", "product"), reason(error)))
+        return Kernels(unused=dict.fromkeys((*NAMES, "product"), reason(error)))
     device, refusals = capturing.device, dict[str, str | None]()
     if shape.family != "gpt2":
         norm, plain = (partial(each, eps=shape.norm_eps) for each in (triton_kernels.norm, rms_norm))
@@ -99,16 +102,22 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
         normed = partial(partial, head_norm=head_norm_trial(shape, device), eps=shape.norm_eps)
         ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
         refusals["place"] = why_not(ours, torchs, tried_place, capturing)
-    refusals["attend"] = _first(
-        why_wrong(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
-        for window in {window and WINDOW for window in shape.windows}
-        for tried in attend_trials(shape, layout, device)
-    )
+    arrived = torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device=device)  # of all passes of this model
+    one, other = triton_kernels.attend, partial(triton_kernels.attend, arrived=arrived)
+    attends: dict[str, Callable[..., Tensor]] = {"attend": one, "attend_once": other}
+    for name, way in attends.items():
+        refusals[name] = refusals.get("attend") or _first(
+            why_wrong(partial(way, window=window), partial(attend_chains, window=window), tried)
+            for window in {window and WINDOW for window in shape.windows}
+            for tried in attend_trials(shape, layout, device)
+        )
     if layout.dtype == torch.float32:
         refusals["product"] = "It is for 16-bit weights."
     else:
         refusals["product"] = None  # `products` times it, once there are weights
-    used = {name: getattr(triton_kernels, name) for name, refusal in refusals.items() if refusal is None}
+    used: dict[str, Any] = {
+        name: attends.get(name) or getattr(triton_kernels, name) for name, why in refusals.items() if why is None
+    }
     return Kernels(**used, unused={name: refusal for name, refusal in refusals.items() if refusal})
 
 
@@ -205,14 +214,16 @@ def head_norm_trial(shape: Shape, device: torch.device) -> Tensor | None:
 
 
 def attend_trials(shape: Shape, layout: Layout, device: torch.device) -> list[tuple[Tensor, Tensor, Tensor]]:
-    """One row and several of each text of a slab, and texts of many lengths, one of them a single token."""
+    """One row and several of each text of a slab, and texts of many lengths, one of them a single token. Last, slots so
+    few that one program reads them all."""
     slab = spread(2, shape.kv_heads, TEXTS, SLOTS, shape.head_dim, dtype=layout.dtype, device=device)
     trials = []
     for rows in (1, 5, 24):
         queries = spread(TEXTS * rows, shape.heads, shape.head_dim, dtype=layout.dtype, device=device)
         firsts = torch.tensor([SLOTS - rows, 0, 130], device=device)
-        trials.append((queries, slab, (firsts[:, None] + torch.arange(rows, device=device)).flatten()))
-    return trials
+        positions = (firsts[:, None] + torch.arange(rows, device=device)).flatten()
+        trials.append((queries, slab, positions))
+    return [*trials, (queries, slab[:, :, :, :FEWEST], positions % FEWEST)]
 
 
 def is_right(kernel: Callable[..., Tensor], plain: Callable[..., Tensor], tried: tuple[Tensor, ...]) -> bool:

@@ -16,7 +16,7 @@ from typing import Protocol
 import torch
 from torch import Tensor
 
-from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps, hide
+from decoding.models.fast.attention import Attend, AttendChains, attend_at_once, attend_in_steps, hide
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import reason
@@ -141,11 +141,8 @@ class StaticPasses:
 
     def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> PassShape:
         self._cache.used = max(self._cache.used, seen)
-        slots = SHORTEST
-        while slots < seen:
-            slots *= 2
         priority = self._capturing.priority if self._capturing else 0
-        return PassShape(rows, need, min(slots, self._cache.slots), is_tree, priority)
+        return PassShape(rows, need, slots_for(seen, self._cache.slots), is_tree, priority)
 
     def _static(self, form: PassShape, kind: type[StaticPass] | None = None) -> StaticPass:
         if self._values is not self._cache.values:
@@ -192,6 +189,11 @@ class StaticPasses:
         if static.graph is None:
             static.capture(self._capturing)
         return static.replay()
+
+
+def slots_for(seen: int, most: int) -> int:
+    """Return how many slots a pass looks at whose rows see so many."""
+    return min(most, max(SHORTEST, 1 << (seen - 1).bit_length()))
 
 
 @dataclass(frozen=True)
@@ -260,14 +262,15 @@ class StaticPass:
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
-        self._values[layer].index_copy_(2, self.slots, new)
+        self.storage(layer).index_copy_(2, self.slots, new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
         return self._ways()[self._way](layer, queries)
 
     def _ways(self) -> list[Way]:
-        has_kernel = self._is_chain and self._decoder.kernels.attend is not None  # a tree needs its mask
-        return self._masked_ways() + [self._without_mask] * has_kernel
+        kernels = self._decoder.kernels
+        own = [way for way in (kernels.attend, kernels.attend_once) if way and self._is_chain]  # a tree needs its mask
+        return self._masked_ways() + [partial(self._without_mask, way) for way in own]
 
     def _masked_ways(self) -> list[Way]:
         return [partial(self._masked, way) for way in (attend_at_once, attend_in_steps)]
@@ -280,9 +283,7 @@ class StaticPass:
         mixed = way(grouped, keys, values, self.masks[shape.windows[layer]])
         return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
 
-    def _without_mask(self, layer: int, queries: Tensor) -> Tensor:
-        attend = self._decoder.kernels.attend
-        assert attend
+    def _without_mask(self, attend: AttendChains, layer: int, queries: Tensor) -> Tensor:
         window = self._decoder.shape.windows[layer]
         return attend(queries.to(self._values.dtype), self._texts_of(layer), self.positions, window)
 
@@ -292,14 +293,11 @@ class StaticPass:
 
     def _mask_chain(self) -> None:
         """Write the masks from the positions, in the launches themselves."""
-        age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
+        group = self._decoder.shape.group
+        age = self.positions.repeat_interleave(group, output_size=self.form.rows * group).unsqueeze(1)
         age = age - self._keys
         for window, mask in self.masks.items():
-            hide(age, window, mask)
-
-    @property
-    def _grouped(self) -> int:
-        return self.form.rows * self._decoder.shape.group
+            hide(age.view_as(mask), window, mask)
 
     def _choose_attention(self, capturing: Capturing) -> None:
         """Time all ways, for texts that fill 3/4 of the slots, as they do on average: which is fastest depends on rows,

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from decoding.choice import Choice, by_kind, choose, parse_choices, planned
+from decoding.choice import Choice, by_kind, parse_choices, planned
 from decoding.core.loop import never
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
@@ -15,17 +15,16 @@ from decoding.drafting.records import Seen
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
-from decoding.replay.planning import RecordedSet, Rows, ungrown
+from decoding.replay.planning import AUTOREGRESSIVE, LOOKS, RecordedSet, ungrown
 from decoding.replay.projecting.texts import ProjectedText
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
+from decoding.replay.workload import lacks
 from decoding.strategies import BASELINE, STRATEGIES
 
 WIDEST = 65  # branches of each text whose price is computed
 MOST_TOKENS = 1000  # of all texts that are projected
-AUTOREGRESSIVE = choose(BASELINE)
 # settings to try, by kind; a strategy that has none is named with the reason
 RANKED = {
     **{slug: list[Choice]() for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"},
@@ -75,13 +74,10 @@ class ProjectionInputs:
         seconds."""
         recordings = study.recordings
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
-        nothing: Rows = [()] * len(recordings)
-        said = (study.estimates(classifier) if classifier else ()) or nothing
-        confidences, leads, peaks = (
-            [nothing] * 3 if study.is_undrafted else [study.confidences, study.leads, study.peaks]
-        )
+        said = study.estimates(classifier)
+        shown = {} if study.is_undrafted else {sees: study.shown(sees) for sees in LOOKS}
         texts = [
-            ProjectedText(_unread(track_of(each, said[i]), study, i), confidences[i], leads[i], peaks[i])
+            ProjectedText(_unread(track_of(each, said[i]), study, i), {sees: rows[i] for sees, rows in shown.items()})
             for i, each in enumerate(recordings)
             if i % stride == 0
         ]
@@ -112,19 +108,18 @@ class ProjectionInputs:
     def _lacks(self, kind: str, fixes_the_text: bool) -> str:
         """Say why choices of this kind cannot be played; empty if they can."""
         [usual] = parse_choices(kind)
-        if self.is_undrafted and usual.spec.needs_draft:
-            return "it needs a draft, and none was recorded"
         if usual.spec.blocks:
             return "no recording tells what its blocks would hold"
         if not RANKED[kind]:
             return "a search has no settings of it to try"
-        if self.classifier is None and usual.classifier is not None:
-            return "this pair has no classifier"
         if usual.spec.prepares_ahead and not fixes_the_text:
             return "its simulation needs a fixed text: greedy or shared dice"
-        if usual.judges_copies and self.judge is None:
-            return "the classifier has not learned from copied tokens"
-        return ""
+        return lacks(
+            usual,
+            has_classifier=self.classifier is not None,
+            judges_copies=self.judge is not None,
+            is_undrafted=self.is_undrafted,
+        )
 
     def on(self, card: Card) -> Card:
         """Return the card with its prices for texts as long as these."""

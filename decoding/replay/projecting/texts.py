@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from decoding.dice import chance
 from decoding.drafting.records import Ranked, Record, RecordedText
-from decoding.replay.ssd.track import Track
+from decoding.drafting.source import Sight
+from decoding.replay.ssd.playing import Track
 
 Row = Sequence[float]
 
@@ -15,9 +16,7 @@ Row = Sequence[float]
 @dataclass(frozen=True)
 class ProjectedText:
     track: Track
-    confidences: Sequence[Row]  # for each position, of each token of a round that starts there
-    leads: Sequence[Row]  # the same of each token's lead
-    peaks: Sequence[Row]  # and of the draft's likeliest token there
+    rows: Mapping[Sight, Sequence[Row]]  # by sight: for each position, of each token of a round that starts there
 
     @property
     def record(self) -> Record:
@@ -27,14 +26,9 @@ class ProjectedText:
     def matches(self) -> list[bool]:
         return [run > 0 for run in self.record.runs]
 
-    def shown(self, sees: str) -> RecordedText:
+    def shown(self, sees: Sight) -> RecordedText:
         """Return the text as a source with this sight sees it."""
-        rows = {
-            "confidence": self.confidences,
-            "lead": self.leads,
-            "peak": self.peaks,
-            "estimate": self.track.estimates,
-        }.get(sees)
+        rows = self.track.estimates if sees == "estimate" else self.rows.get(sees)
         return replace(self.track, seen=replace(self.track.seen, row=rows.__getitem__)) if rows else self.track
 
 
@@ -81,8 +75,7 @@ def _changed(text: ProjectedText, number: int, own: float, share: float, *, is_b
         preferred=preferred,
         estimates=rows(track.estimates),
     )
-    confidences, leads, peaks = map(rows, (text.confidences, text.leads, text.peaks))
-    return replace(text, track=changed, confidences=confidences, leads=leads, peaks=peaks)
+    return replace(text, track=changed, rows={sees: rows(known) for sees, known in text.rows.items()})
 
 
 def _listed(token: int, listed: Sequence[int], is_first: bool) -> Sequence[int]:

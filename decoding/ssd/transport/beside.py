@@ -17,8 +17,8 @@ from decoding.errors import DrafthouseError, DraftLost
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.ssd.transport.exchange import Answer, Exchange, Questioner
-from decoding.ssd.transport.messages import Postscript, SpeculatorRecipe
+from decoding.ssd.transport.exchange import Exchange, Questioner
+from decoding.ssd.transport.messages import Answer, Postscript, SpeculatorRecipe
 from decoding.trace.timing import Clock
 
 REPLACED = "The draft's process ended between two rounds."
@@ -80,7 +80,7 @@ class BesideExchange(Exchange):
             reply = self._process.ask(entry, self._process.patience.reading_s(len(text)))
         except DraftLost as lost:
             return lost
-        messages.unpack_draft(reply)
+        messages.check_reply(reply)
         return None
 
     def _look_up(self, questioners: Sequence[Questioner]) -> Sequence[Answer]:
@@ -97,8 +97,7 @@ class BesideExchange(Exchange):
 
     def _asked(self, questioners: Sequence[Questioner]) -> Sequence[Answer]:
         question = messages.pack_asked([questioner.asked for questioner in questioners])
-        answers = messages.unpack_answers(self._process.ask(question, self._patience_s))
-        return [partial(messages.unpack_draft, answer) for answer in answers]
+        return messages.unpack_answers(self._process.ask(question, self._patience_s))
 
     @property
     def _patience_s(self) -> float:

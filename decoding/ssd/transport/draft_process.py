@@ -181,7 +181,7 @@ class DraftProcess:
         self.end()
         self._start()
         try:
-            messages.unpack_draft(self.ask(pickle.dumps(self._load), LOADING_S))
+            messages.check_reply(self.ask(pickle.dumps(self._load), LOADING_S))
         except DrafthouseError:
             self.end()
             raise

@@ -25,12 +25,12 @@ def serve(mailbox: Mailbox) -> None:
     try:
         runner: ModelRunner = pickle.loads(mailbox.wait())()
     except DrafthouseError as error:
-        mailbox.send(messages.pack_refusal(error))
+        mailbox.send(messages.pack_reply(error))
         return
     chance.compiled()  # its first use may compile for seconds, which no answer has
     gc.collect()
     gc.freeze()  # the model and the libraries stay: the collector need not look at them
-    mailbox.send(messages.pack_done())
+    mailbox.send(messages.pack_reply())
     server = DraftServer(mailbox, runner)
     while True:
         server.reply(mailbox.wait())
@@ -53,7 +53,7 @@ class DraftServer:
         asked_at_ns, asked = messages.unpack_asked(question)
         texts = self._speculators.answer(asked, asked_at_ns)
         if not asked[0].taken:
-            self._mailbox.send(*messages.pack_answers([text.packed() for text in texts]))
+            self._mailbox.send(*messages.pack_answers([text.answer for text in texts]))
         self._mailbox.add(messages.pack_postscripts([text.postscript() for text in texts]))
 
     def prepare(self) -> None:
@@ -69,9 +69,9 @@ class DraftServer:
         try:
             self._speculators.read(number, recipe, prompt, self._runner_for(number, running))
         except DrafthouseError as error:
-            self._mailbox.send(messages.pack_refusal(error))
+            self._mailbox.send(messages.pack_reply(error))
         else:
-            self._mailbox.send(messages.pack_done())
+            self._mailbox.send(messages.pack_reply())
 
     def _runner_for(self, number: int, running: Sequence[int]) -> ModelRunner:
         """Return the runner of a text that has ended, or a new one."""

@@ -18,12 +18,11 @@ from torch import Tensor
 from decoding.core.drafter import EMPTY, Draft, Drafter
 from decoding.dice.verify import Verdict
 from decoding.models.runner import Feed, ModelRunner, Steps
-from decoding.ssd.transport.messages import Postscript, Question, SpeculatorRecipe, no_postscript
+from decoding.ssd.transport.messages import Answer, Postscript, Question, SpeculatorRecipe, no_postscript
 from decoding.trace.events import Anticipated
 from decoding.trace.timing import Clock
 
 Fetch = Callable[[], Sequence[Postscript]]  # of all drafts that were answered last
-Answer = Callable[[Callable[[], Postscript]], Draft]  # with its postscript; raises what ended this text's drafting
 NO_LOGITS = torch.empty(0)  # a question has none: its reader keeps the answer
 
 

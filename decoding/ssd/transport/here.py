@@ -10,6 +10,7 @@ from functools import partial
 from time import perf_counter_ns
 
 from decoding.core.drafter import EMPTY, Draft
+from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner
 from decoding.ssd.transport.exchange import Exchange, Questioner
 from decoding.ssd.transport.messages import Postscript, RemoteDraft, SpeculatorRecipe
@@ -66,12 +67,11 @@ class ExchangeHere(Exchange):
 
     def _drafted(self, text: Speculated, postscript: Callable[[], Postscript]) -> Draft:
         """Return the draft, with the scores that the verdict needs on the target's lane."""
-        if text.error:
-            raise text.error
-        draft = text.draft
+        draft, scores = text.answer
+        if isinstance(draft, DrafthouseError):
+            raise draft
         if not draft.tokens:
             return EMPTY
-        scores = draft.scores if text.recipe.sends_scores else None
         if self._lanes and scores is not None:
             scores = self._lanes.hand_over(scores)
         known = {field.name: getattr(draft, field.name) for field in fields(Draft)}

@@ -1,21 +1,20 @@
 """Messages between the target's process and the draft's, as bytes.
 
-The target waits for questions and answers, so answers are packed by hand, and scores are not copied again. Questions
-and postscripts are marshalled, which takes 1/4 of pickling. What is rare is pickled: both ends are of one version.
+The target waits for questions and answers, so they are marshalled, which takes 1/4 of pickling, and scores are not
+copied again. What is rare is pickled: both ends are of one version.
 """
 
 from __future__ import annotations
 
 import ctypes
-import itertools
 import marshal
 import pickle
 import struct
 import time
-from array import array
 from collections.abc import Callable, Collection, Hashable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, get_args
+from functools import partial
+from typing import Any, NamedTuple
 
 import torch
 from torch import Tensor
@@ -30,18 +29,11 @@ from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Preparation, Speculator
 from decoding.ssd.transport.mailbox import Octets
-from decoding.trace.events import Backup, Origin, StopReason
-
-_STOPS: tuple[StopReason, ...] = get_args(StopReason)
-_SOURCES: tuple[Origin, ...] = get_args(Origin)
-_BACKUPS: tuple[Backup, ...] = get_args(Backup)
 
 _KIND = struct.Struct("<B")
-_DRAFT = struct.Struct("<BBBBiiiii")  # kind, stop, source, backup, lookahead, passes, tokens, estimates, scores a row
 ENTER, ASK = range(2)
-_DONE, _DRAFTED, _REFUSED = range(3)
-_LENGTH = struct.Struct("<I")
 _ALIGNED = 4  # bytes: scores that follow are read where they lie
+NO_SCORES = torch.empty(0)
 
 
 @dataclass(frozen=True)
@@ -130,6 +122,9 @@ def unpack_postscripts(octets: bytearray) -> list[Postscript]:
     return [Postscript(confidence, estimate, Preparation(*prepared)) for confidence, estimate, prepared in found]
 
 
+Answer = Callable[[Callable[[], Postscript]], Draft]  # with its postscript; raises what ended this text's drafting
+
+
 @dataclass(frozen=True)
 class RemoteDraft(Draft):
     """A draft from another process or lane. Its confidences, and estimates that were not known when it was sent, are
@@ -142,55 +137,46 @@ class RemoteDraft(Draft):
         return more.confidence, self.estimates or more.estimate
 
 
-def pack_done() -> bytes:
-    return _KIND.pack(_DONE)
+def pack_reply(error: DrafthouseError | None = None) -> bytes:
+    """Pack the reply to what needs no draft: nothing, or why it is refused."""
+    return pickle.dumps(error)
 
 
-def pack_refusal(error: DrafthouseError) -> bytes:
-    octets = _KIND.pack(_REFUSED) + pickle.dumps(error)
-    return octets + bytes(-len(octets) % _ALIGNED)
+def check_reply(reply: bytearray) -> None:
+    if error := pickle.loads(reply):
+        raise error
 
 
-def pack_draft(draft: Draft, with_scores: bool) -> list[Octets]:
-    count, estimates = len(draft.tokens), len(draft.estimates)
-    scores = draft.scores if with_scores else None
-    width = 0 if scores is None else scores.shape[1]
-    head = _DRAFT.pack(
-        _DRAFTED,
-        _STOPS.index(draft.stop),
-        _SOURCES.index(draft.source),
-        _BACKUPS.index(draft.backup),
-        draft.lookahead,
-        draft.passes,
-        count,
-        estimates,
-        width,
-    )
-    numbers = struct.pack(f"<{estimates}d{count}i", *draft.estimates, *draft.tokens)
-    return [head, numbers] if scores is None else [head, numbers, _octets(scores)]
+def pack_answers(answers: Sequence[tuple[Draft | DrafthouseError, Tensor | None]]) -> list[Octets]:
+    """Pack drafts, or why there is none, of the texts that asked. Behind them lie the scores that verdicts need."""
+    head = marshal.dumps([_packed(answer, scores) for answer, scores in answers])
+    return [head, bytes(-len(head) % _ALIGNED), *(_octets(scores) for _, scores in answers if scores is not None)]
 
 
-def unpack_draft(reply: bytearray | memoryview, postscript: Callable[[], Postscript] = no_postscript) -> Draft:
-    """Read the draft in a reply. Raises the error that the other side refused with."""
-    if reply[0] == _REFUSED:
-        raise pickle.loads(memoryview(reply)[_KIND.size :])
-    if reply[0] == _DONE:
+def _packed(answer: Draft | DrafthouseError, scores: Tensor | None) -> bytes | tuple[object, ...]:
+    if isinstance(answer, DrafthouseError):
+        return pickle.dumps(answer)
+    more = answer.estimates, answer.backup, 0 if scores is None else scores.shape[1]
+    return tuple(answer.tokens), answer.lookahead, answer.stop, answer.source, answer.passes, *more
+
+
+def unpack_answers(reply: bytearray) -> list[Answer]:
+    packed: list[Any] = marshal.loads(reply)
+    sizes = [0 if isinstance(each, bytes) else len(each[0]) * each[-1] for each in packed]
+    rows = torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * sum(sizes)) if any(sizes) else NO_SCORES
+    parts = rows.split_with_sizes(sizes)
+    return [partial(_unpacked, *each) for each in zip(packed, parts, strict=True)]
+
+
+def _unpacked(packed: Any, rows: Tensor, postscript: Callable[[], Postscript] = no_postscript) -> Draft:
+    """Return the draft of a reply. Raises the error that the other side refused with."""
+    if isinstance(packed, bytes):
+        raise pickle.loads(packed)
+    tokens, lookahead, stop, source, passes, estimates, backup, width = packed
+    if not tokens:
         return EMPTY
-    _, stop, source, backup, lookahead, passes, count, estimates, width = _DRAFT.unpack_from(reply)
-    if not count:
-        return EMPTY
-    numbers = struct.unpack_from(f"<{estimates}d{count}i", reply, _DRAFT.size)
-    return RemoteDraft(
-        tokens=numbers[estimates:],
-        scores=_rows(reply, count, width),
-        lookahead=lookahead,
-        stop=_STOPS[stop],
-        source=_SOURCES[source],
-        passes=passes,
-        estimates=numbers[:estimates],
-        backup=_BACKUPS[backup],
-        postscript=postscript,
-    )
+    scores = rows.view(-1, width) if width else None  # without: nobody here needs them, or the tokens were not drawn
+    return RemoteDraft(tokens, scores, lookahead, stop, source, passes, estimates, backup=backup, postscript=postscript)
 
 
 def _octets(scores: Tensor) -> bytes:
@@ -198,59 +184,21 @@ def _octets(scores: Tensor) -> bytes:
     return ctypes.string_at(rows.data_ptr(), rows.nbytes)
 
 
-def _rows(reply: bytearray | memoryview, count: int, width: int) -> Tensor | None:
-    if not width:
-        return None  # nobody on this side needs them, or the tokens were not drawn
-    return torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * count * width).reshape(count, width)
-
-
-def pack_answers(answers: Sequence[Sequence[Octets]]) -> list[Octets]:
-    """Join drafts and refusals, one for each text that asked, behind their number and their lengths."""
-    lengths = [sum(map(len, parts)) for parts in answers]
-    return [struct.pack(f"<{len(lengths) + 1}I", len(lengths), *lengths), *itertools.chain.from_iterable(answers)]
-
-
-def unpack_answers(reply: bytearray) -> list[memoryview]:
-    [count] = _LENGTH.unpack_from(reply)
-    lengths = struct.unpack_from(f"<{count}I", reply, _LENGTH.size)
-    ends = itertools.accumulate(lengths, initial=_LENGTH.size * (count + 1))
-    return [memoryview(reply)[begins:end] for begins, end in itertools.pairwise(ends)]
-
-
 # The board ------------------------------------------------------------------------------------------------------------
 
 # The drafts that are ready for the next verdict on a single text, where the target looks its verdict up: most hits need
-# no answer (docs/decisions/0018). The board holds integers alone, since scores never travel this way.
-_FIXED = 4  # integers of an entry before its drafted tokens
+# no answer (docs/decisions/0018). Scores never travel this way.
 
 
 def pack_board(ready: Sequence[Ready]) -> bytes:
-    numbers = array("i")
-    for accepted, token, tokens, stop in ready:
-        numbers.extend((accepted, token, _STOPS.index(stop), len(tokens), *tokens))
-    return numbers.tobytes()
+    return marshal.dumps([tuple(each) for each in ready])
 
 
 def find_on_board(posted: bytearray, accepted: int | None, token: int) -> Ready | None:
     """Find the draft that is ready for this verdict."""
-    numbers = array("i", bytes(posted))
-    at = 0
-    while at < len(numbers):
-        begins = at + _FIXED
-        ends = begins + numbers[at + 3]
-        if numbers[at] == accepted and numbers[at + 1] == token:
-            return Ready(numbers[at], token, tuple(numbers[begins:ends]), _STOPS[numbers[at + 2]])
-        at = ends
-    return None
+    found = (each for each in marshal.loads(posted) if each[0] == accepted and each[1] == token)
+    return next((Ready(*each) for each in found), None)
 
 
 def draft_from_board(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
-    return RemoteDraft(
-        tokens=tuple(ready.tokens),
-        scores=None,  # nobody on this side needs them
-        lookahead=lookahead,
-        stop=ready.stop,
-        source="hit",
-        passes=0,
-        postscript=postscript,
-    )
+    return RemoteDraft(tuple(ready.tokens), None, lookahead, ready.stop, "hit", 0, postscript=postscript)

@@ -11,6 +11,8 @@ from collections import defaultdict
 from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, field
 
+from torch import Tensor
+
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft
 from decoding.drafting.fan_outs import ChosenOutcomes
@@ -19,8 +21,6 @@ from decoding.models.runner import ModelRunner, Steps, run_together
 from decoding.ssd.policy.together import shared_out
 from decoding.ssd.speculator.answering import Ready
 from decoding.ssd.speculator.speculator import Speculator
-from decoding.ssd.transport import messages
-from decoding.ssd.transport.mailbox import Octets
 from decoding.ssd.transport.messages import Postscript, Question, SpeculatorRecipe, no_postscript
 
 
@@ -47,11 +47,12 @@ class Speculated:
     def deepening(self) -> Steps[None]:
         yield from self._guarded(self.speculator.deepening())
 
-    def packed(self) -> list[Octets]:
-        """The draft, or why there is none, as a message."""
+    @property
+    def answer(self) -> tuple[Draft | DrafthouseError, Tensor | None]:
+        """The draft, or why there is none, and the scores that the verdict needs."""
         if self.error:
-            return [messages.pack_refusal(self.error)]
-        return messages.pack_draft(self.draft, self.recipe.sends_scores)
+            return self.error, None
+        return self.draft, self.draft.scores if self.recipe.sends_scores else None
 
     def postscript(self) -> Postscript:
         if self.error:

@@ -32,8 +32,9 @@ ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
 TILES = {rows: dict.fromkeys(("qkv", "out", "inner", "down", "head"), 16) for rows in products.ROWS}
 PLAIN = Kernels(
-    gate=silu_gate, norm=fused.rms_norm, place=fused.place, attend=attend_chains, product=fused.product, tiles=TILES
-)
+    gate=silu_gate, norm=fused.rms_norm, place=fused.place, attend=attend_chains, attend_once=attend_chains,
+    product=fused.product, tiles=TILES,
+)  # fmt: skip
 DTYPES = [torch.float32, torch.float16, torch.bfloat16]
 
 
@@ -66,7 +67,8 @@ def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path
             torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
 
 
-def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["attend", "attend_once"])
+def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path, name: str) -> None:
     rows: list[int] = []
 
     def noted(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
@@ -74,7 +76,8 @@ def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path
         return queries.flatten(1)
 
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    runner.decoder.kernels = Kernels(attend=noted)
+    named: dict[str, Any] = {name: noted}
+    runner.decoder.kernels = Kernels(**named)
     rehearse(runner)
     runner.extend([1, 2, 3])
     for _ in range(2):
@@ -272,7 +275,7 @@ def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch
 def test_a_model_says_why_kernels_are_not_used(tmp_path: Path) -> None:
     """Triton has no way to run them on a CPU."""
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal())
-    assert {*runner.facts.kernels} == {"gate", "norm", "best", "place", "attend", "product"}
+    assert {*runner.facts.kernels} == {*fused.NAMES, "product"}
     assert all("Error: " in why or "16-bit" in why for why in runner.facts.kernels.values())
 
 
@@ -386,21 +389,26 @@ from decoding.models.fast.linear import Layout
 from tests.kit.passes import shape
 
 narrow, wide = shape(), shape(hidden_size=144, num_key_value_heads=6)
-for dtype, form, window, which in (
-    (torch.float32, narrow, None, 0), (torch.float32, narrow, fused.WINDOW, 2), (torch.float32, wide, None, 1),
-    (torch.float16, narrow, None, 2), (torch.bfloat16, narrow, None, 1), (torch.bfloat16, narrow, fused.WINDOW, 0),
-    (torch.bfloat16, wide, None, 2),
+arrived = torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device=device)
+for dtype, form, window, which, counted in (
+    (torch.float32, narrow, None, 0, arrived), (torch.float32, narrow, fused.WINDOW, 2, None),
+    (torch.float32, wide, None, 1, arrived), (torch.float16, narrow, None, 2, arrived),
+    (torch.bfloat16, narrow, None, 1, None), (torch.bfloat16, narrow, fused.WINDOW, 0, arrived),
+    (torch.bfloat16, narrow, fused.WINDOW, 0, None), (torch.bfloat16, wide, None, 2, arrived),
+    (torch.bfloat16, narrow, None, 3, arrived),
 ):
     tried = fused.attend_trials(form, Layout("plain", dtype, is_fused=True), device)[which]
-    print(fused.is_right(lambda *of: triton_kernels.attend(*of, window), lambda *of: attend_chains(*of, window), tried))
+    ours, plain = lambda *of: triton_kernels.attend(*of, window, counted), lambda *of: attend_chains(*of, window)
+    print(fused.is_right(ours, plain, tried) and not arrived.any())
 """
 )
 
 
 @pytest.mark.slow
 def test_tritons_attention_is_right() -> None:
-    """One row of each text of a slab and several, grouped heads and one head for each, with and without a window."""
-    assert interpreted(ATTENDING).split() == ["True"] * 7
+    """One row of each text of a slab and several, grouped heads and one head for each, with and without a window, in
+    two launches and in one, which leaves zeros to the next."""
+    assert interpreted(ATTENDING).split() == ["True"] * 9
 
 
 def interpreted(code: str, *arguments: str) -> str:
@@ -427,7 +435,7 @@ from decoding.models.fast import triton_kernels
 
 LIMITS = {"80": (166912, False), "89": (101376, False), "90": triton_kernels.HOPPER}  # A100, L4, H100
 ITEMS = {"bf16": 2, "fp16": 2, "fp32": 4}
-POINTERS = {"positions": "*i64", "slots": "*i64", "ids": "*i32"}
+POINTERS = {"positions": "*i64", "slots": "*i64", "ids": "*i32", "arrived": "*i32"}
 POINTERS |= dict.fromkeys(("turns", "head_norm", "found", "weights", "scores", "tops"), "*fp32")
 LONG = ("queries", "storage", "heads", "both", "out", "given", "weight", "bias", "norm")
 
@@ -453,7 +461,8 @@ for form in sys.argv[1:]:
     width, group, rows = map(int, sizes)
     keys, stages = triton_kernels.keys_and_stages(rows, width, ITEMS[dtype], *LIMITS[target])
     sizes = {"GROUP": group, "KEYS": 8, "WIDTH": width, "PADDED": width, "ROWS": rows, "BLOCK": keys}
-    compiled(triton_kernels._attend_to_part, target, dtype, stages, **sizes)
+    for arrived in ({"arrived": None}, {}):  # two launches, and one
+        compiled(triton_kernels._attend_to_part, target, dtype, stages, **sizes, **arrived)
     if target != "90":
         continue
     compiled(triton_kernels._combine, target, dtype, WIDTH=width, PADDED=width, PARTS=rows)
@@ -470,33 +479,26 @@ for form in sys.argv[1:]:
         constants |= {"ROWS": 16, "TILE": 16 if rows == 16 else 32, "BLOCK": 256}
         compiled(triton_kernels._product, target, dtype, 4, **constants)
 """
-FORMS = [
-    f"90-{dtype}-{width}-{group}-{rows}"
-    for dtype, width, group, rows in product(("bf16", "fp16", "fp32"), (64, 128, 256), (1, 4, 7), (16, 32, 64))
-]
-FEW = [
-    "90-bf16-64-7-16",
-    "90-bf16-128-4-16",
-    "90-bf16-128-1-32",
-    "90-bf16-256-4-64",
-    "90-fp16-128-4-32",
-    "90-fp32-64-4-16",
-]
+SIZES = ("bf16", "fp16", "fp32"), (64, 128, 256), (1, 4, 7), (16, 32, 64)  # dtypes, widths, groups, rows
+FORMS = ["90-" + "-".join(map(str, form)) for form in product(*SIZES)]
+# Two values of any two sizes come together in one of these. The last form is that of a Llama's single row.
+NUMBERS = [(a, b, (a + b) % 3, (a + 2 * b) % 3) for a, b in product(range(3), range(3))] + [(0, 1, 1, 0)]
+COVERING = ["90-" + "-".join(str(size[i]) for size, i in zip(SIZES, form, strict=True)) for form in NUMBERS]
 
 
 @pytest.mark.slow
 def test_tritons_kernels_compile_for_a_hopper_gpu(tmp_path: Path) -> None:
-    """No GPU is needed for that. DRAFTHOUSE_ALL_KERNELS=1 compiles all 81 forms."""
-    forms = FORMS if os.environ.get("DRAFTHOUSE_ALL_KERNELS") else FEW
+    """No GPU is needed for that. DRAFTHOUSE_ALL_KERNELS=1 compiles all 81 forms of attention."""
+    forms = FORMS if os.environ.get("DRAFTHOUSE_ALL_KERNELS") else COVERING
     assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * sum(
-        7 if "fp32" in form else 9 for form in forms
+        8 if "fp32" in form else 10 for form in forms
     )
 
 
 @pytest.mark.slow
 def test_tritons_attention_fits_into_the_shared_memory_of_smaller_gpus(tmp_path: Path) -> None:
     forms = ["80-bf16-256-4-64", "80-fp32-256-4-16", "89-bf16-256-4-64", "89-fp32-128-4-16"]
-    assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * len(forms)
+    assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * 2 * len(forms)
 
 
 IN_A_SLAB = """
@@ -596,4 +598,7 @@ def test_on_a_gpu_attention_without_a_mask_is_that_with_one(
     form = shape(hidden_size=count * width, num_attention_heads=count, num_key_value_heads=keys)
     for window in windows:
         for tried in fused.attend_trials(form, Layout("plain", dtype, is_fused=True), torch.device("cuda:0")):
-            assert is_right(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
+            for arrived in (None, torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device="cuda:0")):
+                ours = partial(triton_kernels.attend, window=window, arrived=arrived)
+                assert is_right(ours, partial(attend_chains, window=window), tried)
+                assert arrived is None or not arrived.any()

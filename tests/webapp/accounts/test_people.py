@@ -62,12 +62,3 @@ def test_only_the_operator_sees_everybody(world, operator):
     [out] = operator.get("/users/", {"state": "deactivated"}).context["list"].rows
     assert out.username == "victor"
     assert world.page(world.bob).get("/users/").status_code == 403
-
-
-def test_the_list_of_users_asks_the_database_the_same_however_long_it_is(world, operator, django_assert_num_queries):
-    operator.get("/users/")
-    with django_assert_num_queries(9):
-        operator.get("/users/")
-    User.objects.bulk_create(User(username=f"user{number}", password="!") for number in range(30))
-    with django_assert_num_queries(9):
-        operator.get("/users/")

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hmac
 from datetime import timedelta
 
 import pytest
-from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
 
@@ -81,24 +79,10 @@ def test_last_used_is_written_at_most_once_a_minute(world, django_assert_num_que
     assert ApiToken.objects.get().last_used > first
 
 
-def test_secrets_are_compared_in_constant_time(world, monkeypatch):
-    compared = []
-    genuine = hmac.compare_digest
-    monkeypatch.setattr(hmac, "compare_digest", lambda a, b: compared.append((a, b)) or genuine(a, b))
-    use(token(world))
-    use("dh_unknown.secret")  # an unknown key costs as much as a wrong secret
-    assert len(compared) >= 2
-
-
 def test_thirty_wrong_tokens_a_minute_are_enough(world):
     answers = [use("dh_0.0").status_code for _ in range(31)]
     assert answers[-1] == 429 and set(answers[:-1]) == {401}
     assert int(use("dh_0.0")["Retry-After"]) <= 60
-
-
-def test_the_command_line_prints_a_token_that_works(db, capsys):
-    call_command("api_token", "--scope", "read")
-    assert use(capsys.readouterr().out.strip()).json()["right"] == "read"
 
 
 def test_the_page_shows_the_new_token_once(world):

@@ -206,21 +206,6 @@ def test_the_pages_fit_a_phone_and_are_accessible(open_page, ready, hands):
         assert faults(page) == [], address
 
 
-def test_a_plan_is_proved_with_one_click_and_both_pages_show_what_came_of_it(open_page, ready, hands):
-    by, pair, dataset = ready
-    plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
-    page = open_page(f"/studies/{plan.pk}/", viewport={"width": 360, "height": 720})
-    page.click("text=Prove on llama.cpp")
-    expect(page.locator("h1")).to_have_text(f"Proof: {plan.name}")
-    found = make.STUDIES["proof"]
-    hands(lambda: services.finish(job=jobs.claim(worker="w1", queues=["cpu"]), document=found))
-    expect(page.locator("h1")).to_have_text(found["verdict"])
-    for address in (page.url, re.sub(r"[^/]+/$", f"{plan.pk}/", page.url)):
-        page.goto(address)
-        expect(page.locator(".reasons li")).to_have_text(found["reasons"])
-        assert faults(page) == [], address
-
-
 def test_each_figure_of_the_papers_is_drawn_with_its_points_and_its_table(open_page, ready, hands):
     by, pair, dataset = ready
     study = hands(make.study, by, PAPERS, pair=pair, dataset=dataset)

@@ -131,13 +131,6 @@ def test_without_a_bar_the_csv_holds_every_round_and_strangers_see_none(world, c
     assert answer.status_code == 404
 
 
-def test_a_page_of_rounds_holds_some_samples_and_leads_to_the_others(world, comparison, monkeypatch):
-    monkeypatch.setattr("webapp.comparisons.behind.SAMPLES_ON_A_PAGE", 4)
-    first, second = (page(world, comparison, strategy="static:4", cause="rejected", page=n) for n in (1, 2))
-    assert (len(shown(first)), len(shown(second))) == (4, 2) and not shown(first) & shown(second)
-    assert "Next samples" in first and "Previous samples" in second
-
-
 @pytest.mark.parametrize(
     ("query", "status", "said"),
     [

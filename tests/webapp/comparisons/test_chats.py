@@ -101,16 +101,3 @@ def test_the_worst_prompts_are_a_prompt_file_that_stands_alone(world, talked):
     answer = world.script("read").get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl?limit=0")
     assert answer.status_code == 400
     assert world.api(world.charlie).get(f"/api/v1/comparisons/{talked.pk}/worst.jsonl").status_code == 404
-
-
-@pytest.mark.parametrize("split", ["test", ""])
-def test_the_worst_prompts_are_taken_as_a_prompt_set_as_they_are(world, by, split):
-    """Splits are kept only if training would find a prompt in each."""
-    rows = [{"text": f"def f{n}():", "split": name} for n, name in enumerate(["train", "validation", "test", "test"])]
-    comparison = make.comparison(by, pair=make.pair(by), dataset=of_rows(by, rows, "code"), split=split)
-    make.decode_all(comparison)
-    answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/worst.jsonl?strategy=static:4")
-    text = b"".join(answer.streaming_content).decode()
-    made = prompt_sets.add_dataset(name="worst", file_name="worst.jsonl", text=text, by=by)
-    assert made.splits == ({"": 2} if split else {"test": 2, "train": 1, "validation": 1})
-    assert set(made.prompts.values_list("text", flat=True)) <= {row["text"] for row in rows}

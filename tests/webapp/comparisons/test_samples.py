@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from django.db import IntegrityError, transaction
 
 from tests.kit import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
-from webapp.comparisons.report import report
 from webapp.core.problems import Conflict
 from webapp.jobs import services as jobs
 
@@ -100,16 +98,6 @@ def test_the_trace_over_rest_says_when_it_is_whole(world, comparison):
     assert (first["last_seq"], first["is_finished"]) == (2, False)
     rest = client.get(address, {"after": 2, "wait": 5}).json()
     assert rest["is_finished"] and rest["events"][-1]["event"] == "finished"
-
-
-def test_the_report_is_made_of_whole_samples(comparison):
-    make.decode_all(comparison)
-    shown = report(comparison)
-    assert [row["label"] for row in shown["strategies"]] == ["autoregressive", "static:4"]
-    assert shown["verdict"].startswith("static:4 ran at 2.00 times autoregressive's speed on 3 prompts, and nobody")
-    assert shown["strategies"][1]["sample_count"] == 3
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Sample.objects.update(last_seq=None)
 
 
 def test_the_table_runs_no_formula_in_a_spreadsheet(world, comparison):

@@ -30,16 +30,6 @@ def post(world, body):
     return world.script("submit").post("/api/v1/comparisons/", body)
 
 
-def test_a_server_takes_part_with_speculation_on_and_off_and_is_frozen(world, ready):
-    theirs = make.endpoint(world.actor(world.bob))
-    shown = post(world, make.body(*ready, strategies=[SERVER, OFF])).json()
-    assert [run["label"] for run in shown["runs"]] == [
-        "autoregressive", "server:theirs", "server:theirs,speculation=off"
-    ]  # fmt: skip
-    theirs.refresh_from_db()
-    assert theirs.frozen and theirs.runs.count() == 2
-
-
 @pytest.mark.parametrize(
     "strategy, dialect, sampling, told",
     [
@@ -89,12 +79,14 @@ def test_a_strategy_of_ours_without_a_pair_is_refused(world, ready, strategies):
 
 
 def test_the_form_offers_the_teams_servers_and_launches_with_them(world, ready):
-    make.endpoint(world.actor(world.bob))
+    theirs = make.endpoint(world.actor(world.bob))
     page = world.page(world.bob)
     assert 'value="theirs off"' in page.get("/comparisons/new/").content.decode()
     made_of = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
     page.post("/comparisons/new/", {**made_of, "server": ["theirs as-started", "theirs off"], "launch": ""})
     comparison = Comparison.objects.get()
+    theirs.refresh_from_db()
+    assert theirs.frozen and theirs.runs.count() == 2
     assert [run.label for run in comparison.runs.all()][1:] == ["server:theirs", "server:theirs,speculation=off"]
     assert services.asked_for(comparison)["strategies"][1:] == [
         {"strategy": "server", "params": {"name": "theirs", "speculation": way}} for way in ("as-started", "off")

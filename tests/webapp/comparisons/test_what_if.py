@@ -28,7 +28,6 @@ from webapp.comparisons.what_if.recorded import recorded as recorded_of
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
 from webapp.studies.classifiers import services as classifying
-from webapp.uploads import store
 
 BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
 
@@ -39,23 +38,6 @@ def counts_of(events):
     verdicts = [event for event in events if isinstance(event, Verified)]
     rounds = sorted(drafts.get(verdict.round, 0) for verdict in verdicts)
     return rounds, sum(verdict.accepted for verdict in verdicts)
-
-
-def test_an_answer_is_labelled_and_stands_beside_what_was_measured(world):
-    made = comparison(world, "static:2,static:4,threshold:0.4,oracle", prompts=10)
-    decode(made)
-    answer = ask(world.api(world.bob), made, "strategy=static&lookahead=3")
-    assert answer.status_code == 200, answer.json()
-    told = answer.json()
-    assert told["simulated"] is True and told["label"] == "static:3"
-    gain = told["speedup"]
-    assert gain["prompts"] == 10 and gain["low"] < gain["ratio"] < gain["high"]
-    assert [row["label"] for row in told["measured"]] == ["static:2", "static:4", "threshold:0.4", "oracle:32"]
-    assert [row["simulated"] is None for row in told["measured"]] == [False, False, False, True]
-    assert [point["value"] for point in told["curve"]["points"]] == list(range(1, 21))
-    [here] = [point for point in told["curve"]["points"] if point["value"] == 3]
-    assert here["ratio"] == told["speedup"]["ratio"]
-    assert told["error"] is not None and max(point["ratio"] for point in told["curve"]["points"]) <= told["bound"]
 
 
 REST = Path(__file__).parents[2] / "golden" / "rest.json"
@@ -104,20 +86,6 @@ def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(
     here, missing = four["curve"]["points"], four["curve"]["missing"]
     assert [point["value"] for point in here] == [3] and sorted([3, *missing]) == list(range(1, 21))
     assert [point["unmeasured"] for point in many["curve"]["points"]] == [1.0]
-
-
-def test_a_strategy_without_sliders_is_asked_as_it_stands(world):
-    made = comparison(world, "static:2,static:4,lookup:4", prompts=6, concurrency=[1, 4])
-    decode(made)
-    bob = world.api(world.bob)
-    for users, suffix in ((1, ""), (4, " @4")):
-        told = ask(bob, made, f"strategy=hybrid&users={users}").json()
-        assert told["label"] == f"hybrid{suffix}" and told["speedup"]["ratio"] > 0
-        assert told["curve"] == {"param": "", "points": [], "missing": []}
-    for users, lookahead in ((1, 4), (4, 2)):  # what the usual table says
-        table = ask(bob, made, f"strategy=schedule&users={users}").json()
-        chain = ask(bob, made, f"strategy=static&lookahead={lookahead}&users={users}").json()
-        assert table["speedup"] == chain["speedup"]
 
 
 def test_a_page_that_is_one_file_answers_for_a_strategy_without_sliders(world):
@@ -384,18 +352,6 @@ def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world, by):
     assert replayed == [True, True, False]
     assert ask(world.api(world.bob), made, "strategy=suffix&classifier=newest").json()["code"] == "no-classifier"
     assert not any(knob["param"] == "classifier" for of in knobs(made, set()) for knob in of["knobs"])
-
-
-def test_a_classifier_whose_chunks_are_lost_breaks_no_page(world, tmp_path):
-    pair = make.pair(world.actor(world.bob))
-    judge = judged_by(world, pair, tmp_path)
-    made = comparison(world, "static:2", prompts=2, pair=pair)
-    decode(made)
-    for file in judge.upload.files.all():
-        for chunk in file.chunks:
-            store.current().delete(judge.upload.team_id, chunk)
-    page = world.page(world.bob).get(f"/comparisons/{made.pk}/")
-    assert page.status_code == 200 and 'data-knobs="suffix"' in page.content.decode()
 
 
 def test_answers_along_a_slider_look_for_the_classifier_once(world, tmp_path, django_assert_num_queries):

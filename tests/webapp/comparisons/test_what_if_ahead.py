@@ -140,15 +140,6 @@ def test_over_rest_each_answer_adds_its_point_to_the_curve(world):
     assert [row["simulated"] for row in first["measured"] if row["strategy"] == "static"] == [None]
 
 
-def test_over_rest_several_users_are_answered_at_the_price_of_preparing_for_one(world):
-    made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn", prompts=4)
-    decode(made)
-    found = ask(world.api(world.bob), made, "strategy=ssd&lookahead=2&branches=6&users=4").json()
-    assert found["label"] == "ssd:2,branches=6 @4" and 0 < found["hit_rate"] <= 1 and found["speedup"]["ratio"] > 0
-    assert "Preparing for 4 users is priced as for 1" in " ".join(found["notes"])
-    assert [point["value"] for point in found["curve"]["points"]] == [2] and found["curve"]["missing"]
-
-
 def test_over_rest_a_run_with_several_users_shows_its_own_price_of_preparing_and_checks_the_answer(world):
     made = comparison(world, "static:3,ssd:4,branches=8,placement=in-turn", prompts=4, concurrency=[1, 4])
     decode(made)

@@ -111,10 +111,3 @@ def test_nothing_of_another_team_or_in_the_bin_is_found_and_viewers_get_no_actio
     checked = ("Job", "Check binned treasure")  # jobs have no bin
     assert found(world.page(world.bob), "treasure") == [("Prompts", "hidden treasure"), checked]
     assert "Action" not in {kind for kind, _ in found(world.page(world.victor), "")}
-
-
-def test_the_page_of_a_pair_leads_to_what_was_made_with_it_and_back_to_the_list(world):
-    made = named(world, "of this pair")
-    shown = world.page(world.victor).get(f"/pairs/{made.pair_id}/").content.decode()
-    assert f'<a href="/comparisons/{made.pk}/">of this pair</a>' in shown
-    assert '<a href="/pairs/">Pairs</a>' in shown and "None yet." in shown

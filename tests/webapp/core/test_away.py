@@ -70,14 +70,6 @@ def test_without_the_broker_programs_go_on_and_limits_still_hold(world, no_broke
     assert [wrong.get("/api/v1/me/").status_code for _ in range(31)] == [401] * 30 + [429]
 
 
-def test_without_the_broker_people_sign_in(world, no_broker):
-    world.alice.set_password("correct horse battery")
-    world.alice.save()
-    client = world.page(None)
-    assert client.post("/sign-in/", {"username": "alice", "password": "wrong"}).status_code == 422
-    assert client.post("/sign-in/", {"username": "alice", "password": "correct horse battery"}).status_code == 302
-
-
 def test_without_the_broker_what_lives_in_it_alone_is_told_to_come_back(world, no_broker):
     client = world.script("submit")
     client.raise_request_exception = False

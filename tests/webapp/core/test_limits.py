@@ -6,9 +6,7 @@ import threading
 import uuid
 
 import pytest
-from django.test import override_settings
 
-from webapp.core import limits
 from webapp.core.limits import Limit
 from webapp.core.problems import TooMany
 
@@ -63,16 +61,3 @@ def test_those_who_try_at_the_same_time_are_counted_before_they_fail():
     for thread in threads:
         thread.join()
     assert refused == [1]
-
-
-def test_while_the_broker_is_away_each_process_counts_for_itself(tmp_path, monkeypatch):
-    monkeypatch.setattr(limits, "_counters", limits._Counters())
-    backend = {"BACKEND": "django.core.cache.backends.redis.RedisCache", "LOCATION": f"unix://{tmp_path}/nobody.sock"}
-    who, limit = str(uuid.uuid4()), Limit("test", count=2, seconds=3600)
-    with override_settings(CACHES={"default": backend}):
-        limit.spend(who)
-        limit.spend(who)
-        with pytest.raises(TooMany):
-            limit.spend(who)
-        limit.forget(who)
-        limit.spend(who)

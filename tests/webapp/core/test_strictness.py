@@ -12,7 +12,7 @@ from webapp.comparisons.models import Comparison
 @pytest.mark.parametrize(
     "address",
     ["samples/?run=", "shares/?comparison=", "studies/?pair=", "jobs/?state=", "runs/?conditions=", "runs/?since=",
-     "comparisons/?binned=perhaps", "users/?is_active=", "runs/?speedup_from="],
+     "comparisons/?binned=perhaps", "users/?is_active=", "jobs/?ordering="],
 )  # fmt: skip
 def test_a_filter_that_cannot_be_read_is_refused_by_name(world, address):
     world.alice.is_operator = True
@@ -43,7 +43,6 @@ def test_a_name_that_a_body_does_not_know_is_refused_by_name(world):
     ("address", "body", "field"),
     [
         ("teams/", {"name": 0}, "name"),
-        ("views/", {"name": "v", "query": 0}, "query"),
         ("invitations/", {"role": "member", "days": "1"}, "days"),
         ("invitations/", {"role": "member", "days": True}, "days"),
         ("comparisons/{comparisons}/shares/", {"days": 1, "hides_texts": 0}, "hides_texts"),
@@ -69,12 +68,9 @@ TEXT = "it must be a text, such as"
     ("changes", "field", "told"),
     [
         ({"strategies": ["statik"]}, "strategies.0", ['"statik"', TEXT, '{"strategy": "static"', "mean static?"]),
-        ({"strategies": [7]}, "strategies.0", ["This is 7", TEXT]),
         ({"strategies": "static"}, "strategies", ['This is "static"; it must be a list.']),
         ({"strategies": [{"strategy": "statik"}]}, "strategies.0.strategy", ['"statik"', KNOWN, "mean static?"]),
-        ({"strategies": [{"strategy": "xxxx"}]}, "strategies.0.strategy", ['"xxxx"', KNOWN]),
         ({"strategies": [{"strategy": "static", "parameters": {}}]}, "strategies.0.parameters", ["mean params?"]),
-        ({"strategies": [{"strategy": "static", "params": 4}]}, "strategies.0.params", ["This is 4", DUE]),
         ({"strategies": [{"strategy": "static", "params": {"lookahed": 4}}]}, "strategies.0",
          ["static has no parameter 'lookahed'; it takes lookahead.", "mean lookahead?"]),
         ({"sampling": "greedy"}, "sampling", ['"greedy"', DUE, "temperature"]),
@@ -90,7 +86,7 @@ def test_a_comparison_asked_for_wrongly_is_told_where_what_and_what_else(world, 
     assert not Comparison.objects.exists()
 
 
-@pytest.mark.parametrize("role", [{}, [], {"a": 1}, 1, True, [["owner"]]])
+@pytest.mark.parametrize("role", ["king", {"a": 1}, True])
 def test_a_choice_that_is_no_text_is_refused_in_words(world, role):
     answer = world.api(world.alice).post("/api/v1/invitations/", {"role": role})
     assert (answer.status_code, answer.json()["field"]) == (400, "role")

@@ -29,23 +29,6 @@ pytestmark = pytest.mark.django_db(transaction=True)  # pieces close connections
 ENDED = Condition(lambda keys: set(), "anything", Gone("It was revoked."))
 
 
-class Inside:
-    """Requests at work. None leaves before the greatest allowed number is in."""
-
-    def __init__(self) -> None:
-        self.full = threading.Barrier(AT_WORK)
-        self.now = self.most = 0
-        self.lock = threading.Lock()
-
-    def work(self) -> None:
-        with self.lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
-        self.full.wait(PATIENCE)
-        with self.lock:
-            self.now -= 1
-
-
 class Long:
     """An answer, and how much of it somebody has asked for so far."""
 
@@ -71,11 +54,11 @@ class Slow:
         return self.made[-1]
 
 
-class Heavies:
-    """Long requests at work, by team. None leaves before as many as may are in and a short request was answered."""
+class Crowd:
+    """Requests at work, by team. None leaves before as many as may are in."""
 
-    def __init__(self) -> None:
-        self.full = threading.Barrier(LONG + 1)
+    def __init__(self, allowed: int) -> None:
+        self.full = threading.Barrier(allowed)
         self.now, self.most = Counter[str](), Counter[str]()
         self.lock = threading.Lock()
 
@@ -88,8 +71,8 @@ class Heavies:
             self.now[team] -= 1
 
 
-inside = Inside()
-heavies = Heavies()
+inside = Crowd(AT_WORK)
+heavies = Crowd(LONG + 1)  # with the test, which answers a short request first
 gate = threading.Event()
 slow = Slow()
 answers: list[Long] = []
@@ -97,7 +80,7 @@ held: list[BaseDatabaseWrapper] = []
 
 
 def hold(request: HttpRequest) -> HttpResponse:
-    inside.work()
+    inside.work("all")
     return HttpResponse("done")
 
 
@@ -161,7 +144,7 @@ def test_so_many_are_at_work_and_the_rest_waits(server):
         return [answer.status_code for answer in answers]
 
     assert asyncio.run(crowd()) == [200] * AT_WORK * 3
-    assert inside.most == AT_WORK
+    assert inside.most == {"all": AT_WORK}
 
 
 def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(settings, server):

@@ -6,7 +6,6 @@ import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
@@ -28,12 +27,3 @@ def test_an_image_tells_the_commit_that_it_was_built_from():
 def test_a_clone_asks_git():
     asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
     assert told(GIT_DIR="/nowhere") == f"{release()}+g{asked.stdout[:12]}"
-
-
-def test_what_is_no_clone_tells_the_release(tmp_path: Path):
-    (tmp_path / "webapp" / "core").mkdir(parents=True)
-    for name in ("CHANGELOG.md", "webapp/core/version.py"):
-        shutil.copy(ROOT / name, tmp_path / name)
-    env = {**os.environ, "DRAFTHOUSE_COMMIT": "", "PYTHONPATH": str(tmp_path)}
-    done = subprocess.run(ASK, cwd=tmp_path, env=env, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == release()

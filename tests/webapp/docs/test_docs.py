@@ -12,9 +12,9 @@ import pytest
 from django.test import Client
 
 from decoding.strategies import STRATEGIES
-from webapp.docs import library, rest
+from package import cli, rest
+from webapp.docs import library
 from webapp.docs.markdown import render
-from worker.terminal import reference
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(library.FOLDER.rglob("*.md"))
@@ -89,11 +89,11 @@ def test_every_option_of_a_command_in_the_documentation_exists(page: str, words:
 
 
 def test_the_page_of_commands_is_what_their_help_says() -> None:
-    assert (ROOT / "docs/cli.md").read_text() == reference.written(), "run worker.terminal.reference"
+    assert (ROOT / "docs/cli.md").read_text() == cli.written(), "run package.cli"
 
 
 def test_the_page_of_rest_is_what_its_schema_says() -> None:
-    assert (ROOT / "docs/rest.md").read_text() == rest.written(), "run webapp.docs.rest"
+    assert (ROOT / "docs/rest.md").read_text() == rest.written(), "run package.rest"
 
 
 # Pages ----------------------------------------------------------------------------------------------------------------

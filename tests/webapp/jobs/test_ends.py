@@ -137,13 +137,6 @@ def test_a_worker_that_may_have_been_ended_by_its_job_does_not_excuse_its_silenc
     assert Job.objects.get().counted_ends == 1
 
 
-def test_what_brings_down_one_machine_after_the_other_does_not_get_them_all(job):
-    for worker in ("w1", "w2", "w3"):
-        claim(worker)
-        make.silence()
-    assert Job.objects.get().state == "failed"
-
-
 def test_after_an_outage_of_the_database_every_worker_has_time_to_renew(job):
     """While it is away nobody can renew, and the reaper cannot look."""
     claimed = claim()

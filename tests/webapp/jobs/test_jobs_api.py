@@ -58,15 +58,6 @@ def test_lists_filter_order_and_choose_fields(world):
     assert set(body["results"][0]) == {"id", "state"}
 
 
-def test_misspelt_questions_are_refused_by_name(world):
-    client = world.api(world.victor)
-    for query, field in (({"stat": "x"}, "stat"), ({"state": "x"}, "state"), ({"fields": "x"}, "fields"),
-                         ({"ordering": "x"}, "ordering"), ({"limit": "0"}, "limit")):  # fmt: skip
-        enqueue(world)
-        answer = client.get("/api/v1/jobs/", query)
-        assert (answer.status_code, answer.json()["field"]) == (400, field)
-
-
 def test_a_worker_says_to_each_team_what_it_has_of_theirs_and_to_the_operator_all(world):
     kept = {"alices": [world.team], "charlies": [world.other_team], "both": [world.team, world.other_team], "old": []}
     cached = [{"name": name, "bytes": 5, "teams": [str(team.pk) for team in teams]} for name, teams in kept.items()]
@@ -103,14 +94,6 @@ def test_the_operator_cancels_the_jobs_of_every_team_and_nobody_else_does(world)
     assert world.api(world.charlie).get(f"/api/v1/jobs/{job.pk}/").status_code == 404
     told = AuditEntry.objects.get(verb="asked to cancel")
     assert (told.team, told.user) == (world.team, world.charlie)
-
-
-def test_a_job_says_how_long_an_attempt_may_take(world, settings):
-    settings.JOB_LIMIT_S = 7200
-    job = enqueue(world)
-    assert world.api(world.victor).get(f"/api/v1/jobs/{job.pk}/").json()["limit_s"] == 7200
-    page = world.page(world.victor).get(f"/jobs/{job.pk}/").content.decode()
-    assert "<dt>time limit</dt>" in page and "2.0 h" in page
 
 
 WEIGH = Kind("weigh-prompts", "Weigh prompts", parts="grams", is_light=True)

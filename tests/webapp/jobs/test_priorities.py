@@ -57,14 +57,6 @@ def test_it_is_changed_while_the_job_waits_by_who_may(world, who, before, after,
     assert job.events.filter(sentence=f"{who} gives it priority {after}.").exists() == (status == 200)
 
 
-@pytest.mark.parametrize(
-    ("scope", "priority", "status"), [("read", 0, 403), ("submit", 1, 403), ("submit", -1, 200), ("admin", 1, 200)]
-)
-def test_a_token_may_what_its_scope_may(world, scope, priority, status):
-    job = enqueue(world)
-    assert world.script(scope).patch(f"/api/v1/jobs/{job.pk}/", {"priority": priority}).status_code == status
-
-
 @pytest.mark.parametrize("priority", [11, -11, "1", None, 1.5, True])
 def test_what_is_no_priority_is_refused_by_name(world, priority):
     job = enqueue(world)

@@ -38,13 +38,6 @@ def test_what_one_worker_cannot_do_another_gets_and_the_first_never_again(job):
     assert services.succeed(job=claim("large"))
 
 
-def test_a_refusal_holds_nobody_else_up(job, world):
-    listen("small", "large")
-    services.refuse(job=claim("small"), reason=NO_MEMORY)
-    other = services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="two", by=world.actor(world.bob))
-    assert claim("small") == other
-
-
 def test_a_refusal_is_no_attempt(job):
     listen("a", "b", "c", "d", "e")
     for name in "abcd":
@@ -90,9 +83,3 @@ def test_a_worker_that_lost_its_lease_refuses_nothing(job):
     assert not services.refuse(job=old, reason=NO_MEMORY)
     assert Job.objects.get().refusals == {}
     assert not JobEvent.objects.filter(sentence__contains="cannot do it").exists()
-
-
-def test_a_queue_to_which_nobody_listens_is_told_at_once(world):
-    job = services.enqueue(kind=COMPARISON, queue=Queue.GPU, title="one", by=world.actor(world.bob))
-    shown = world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()
-    assert "No worker listens on `gpu`; start one with `./drafthouse up` on a machine with" in shown["place"]["reason"]

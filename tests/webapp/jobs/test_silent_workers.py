@@ -61,9 +61,3 @@ def test_the_outlook_of_a_queue_names_a_free_worker_or_what_is_before(world):
     assert line.outlook("cpu") == "1 of 1 worker of `cpu` busy, 0 waiting jobs before it."
     services.announce(name="w2", queues=["cpu"], devices=[], versions={})
     assert line.outlook("cpu") == "Worker w2 is free and begins at once."
-
-
-def test_the_page_of_a_model_that_waits_says_its_position(world):
-    model = make.model(world.actor(world.bob))
-    shown = world.page(world.bob).get(f"/models/{model.pk}/").content.decode()
-    assert "No worker listens on <code>" in shown and "delay:2s" in shown

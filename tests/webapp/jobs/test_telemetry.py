@@ -6,7 +6,7 @@ import pytest
 
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import services, telemetry
-from webapp.jobs.models import Job, Queue, Reading
+from webapp.jobs.models import Job, Queue
 
 QUIET = {
     "cores": [0.5, 0.1], "engine": 0.25, "others": 0.05, "load": 0.7, "clocks_mhz": [2900, 3100], "temperature_c": None,
@@ -70,9 +70,3 @@ def test_the_api_and_the_page_show_it(world, job):
     assert answer["facts"][0]["name"] == "cores"
     assert "25 % of 2 used by the engine" in world.page(world.bob).get(f"/jobs/{job.pk}/").content.decode()
     assert world.api(world.charlie).get(address).status_code == 404
-
-
-def test_readings_go_with_their_job(job):
-    telemetry.keep(job=job, values=QUIET)
-    job.delete()
-    assert not Reading.objects.exists()

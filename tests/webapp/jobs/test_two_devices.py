@@ -121,16 +121,6 @@ def test_jobs_on_the_gpu_and_on_the_cores_of_one_machine_take_turns(world, worke
     assert claim("gpu-1") == on_gpu[1]
 
 
-def test_nobody_waits_for_a_worker_that_is_gone(world, workers):
-    bob = world.actor(world.bob)
-    on_gpu = [enqueue(bob, Queue.GPU, str(number)) for number in range(2)]
-    assert claim("gpu-1") == on_gpu[0]
-    enqueue(bob, Queue.CPU)
-    make.gone("cpu-1")
-    end(on_gpu[0])
-    assert claim("gpu-1") == on_gpu[1]
-
-
 def test_an_operator_may_let_both_measure_at_once(world, workers, settings):
     settings.MEASURE_AT_ONCE = True
     bob = world.actor(world.bob)

@@ -89,12 +89,3 @@ def test_after_the_end_it_says_so_with_the_verdict_and_older_traces_can_still_be
 def test_what_cannot_be_read_is_refused_by_name(world, comparison, query, field):
     answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
     assert (answer.status_code, answer.json()["field"]) == (400, field)
-
-
-def test_noisy_samples_are_counted_and_said(world, comparison):
-    make.decode_all(comparison)
-    Sample.objects.filter(pk=Sample.objects.filter(run__strategy="static").first().pk).update(noise="Others used it.")
-    report = ask(world.api(world.bob), comparison)["frames"][2]
-    assert (report["noisy_count"], [row["noisy_count"] for row in report["strategies"]]) == (1, [0, 1])
-    page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert "1 noisy" in page and "during 1 of" in page

@@ -66,11 +66,6 @@ def test_a_finished_page_brings_the_traces_it_shows_and_every_row_compressed(wor
     assert len(answer.content) < len(client.get(f"/comparisons/{comparison.pk}/").content) / 2
 
 
-def test_a_page_that_is_live_asks_for_traces_where_they_still_grow(world, comparison):
-    text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
-    assert data(text, "traces") == [] == unpacked(data(text, "rows"))[0]
-
-
 @pytest.mark.parametrize("decode", [make.begin_a_heat, make.decode_all])
 def test_a_page_shows_samples_that_came_since_it_was_opened_last(world, comparison, decode):
     client, at = world.page(world.bob), f"/comparisons/{comparison.pk}/"

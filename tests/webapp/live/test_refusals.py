@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import random
 from uuid import uuid4
 
 import pytest
-from asgiref.sync import sync_to_async
 
-from tests.webapp.live.conftest import Watcher, run, watcher
-from webapp.comparisons import trace
+from tests.webapp.live.conftest import run, watcher
 from webapp.live import following, watch_socket
 from webapp.sharing import services as sharing
 
@@ -59,13 +56,6 @@ async def test_an_address_that_asks_too_often_for_links_is_told_to_come_back(wor
     assert code == watch_socket.BROKEN[0] and "tries" in sentence
 
 
-async def test_a_viewer_may_watch(world, comparison, sample):
-    victor = watcher(comparison, world.victor)
-    await victor.open()
-    await victor.until(lambda victor: victor.heard("comparison"))
-    await victor.leave()
-
-
 def test_a_ticket_opens_one_socket_once(world, comparison):
     ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
 
@@ -98,14 +88,11 @@ def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
     ("message", "why"),
     [
         ("{", "not JSON"),
-        ("[]", "must be"),
         ('{"t": "launch"}', "must be"),
         ('{"t": "follow", "after": {"x": 1}}', "not an id"),
         ('{"t": "follow", "after": {"00000000-0000-0000-0000-000000000000": -1}}', "whole number"),
         ('{"t": "follow", "after": [1]}', "for each sample"),
-        ('{"t": "follow", "since": "yesterday"}', "since"),
         ('{"t": "follow", "since": "2026-13-45T99:00:00Z"}', "since"),
-        ("[" * 60_000, "not JSON"),
         (" " * 70_000, "at most"),
     ],
 )
@@ -140,39 +127,3 @@ def test_ten_thousand_spoiled_messages_are_read_or_refused_in_a_sentence():
         except following.Unreadable:
             refused += 1
     assert 9_000 < refused < 10_000
-
-
-def test_a_crowd_that_misbehaves_leaves_nothing_behind_and_disturbs_nobody(world, comparison, sample):
-    bob = watcher(comparison, world.bob)
-    too_many = json.dumps({"t": "follow", "after": {str(uuid4()): 1 for _ in range(501)}})
-    crowd = [
-        (watcher(comparison, user), message, code)
-        for user, message, code in (
-            (None, "{}", 4001),
-            (world.charlie, "{}", 4004),
-            (world.bob, "{", 4008),
-            (world.bob, '{"t": "launch"}', 4008),
-            (world.bob, too_many, 4008),
-        )
-        for _ in range(20)
-    ]
-
-    async def misbehave(stranger: Watcher, message: str, code: int) -> None:
-        await stranger.knock()
-        await stranger.say(message)
-        assert (await stranger.closed())[0] == code
-        await stranger.leave()
-        assert stranger.frames == []
-
-    async def story() -> None:
-        await bob.open()
-        await bob.until(lambda bob: bob.seqs(sample) == [1, 2])
-        for each in crowd:
-            await misbehave(*each)
-        await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
-        await bob.until(lambda bob: bob.seqs(sample) == [1, 2, 3])
-        sending_tasks = [task for task in asyncio.all_tasks() if task.get_coro().__qualname__ == "WatchSocket._serve"]
-        assert len(sending_tasks) == 1
-        await bob.leave()
-
-    run(story())

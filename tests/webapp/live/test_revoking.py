@@ -71,86 +71,70 @@ def change_password() -> None:
     bob.save()
 
 
-def deactivate(name: str) -> Callable[[], Any]:
-    return lambda: User.objects.filter(username=name).update(is_active=False)
-
-
 LONG_AGO = timezone.now() - timedelta(days=1)
-OF_A_SESSION = {
-    "signed out elsewhere": (lambda: Session.objects.all().delete(), 4001, SIGNED_OUT),
-    "session expired": (lambda: Session.objects.update(expire_date=LONG_AGO), 4001, SIGNED_OUT),
-    "password changed": (change_password, 4001, SIGNED_OUT),
-    "deactivated": (deactivate("bob"), 4001, SIGNED_OUT),
-    "removed from the team": (lambda: Membership.objects.filter(user__username="bob").delete(), 4004, LEFT),
-    "comparison deleted": (lambda: Comparison.objects.all().delete(), 4004, NOT_THERE),
+
+
+def bob_leaves() -> None:
+    Membership.objects.filter(user__username="bob").delete()
+
+
+ENDS: dict[str, tuple[str, Callable[[], Any], int, str]] = {  # how the socket was opened, and how that right ends
+    "signed out elsewhere": ("session", lambda: Session.objects.all().delete(), 4001, SIGNED_OUT),
+    "session expired": ("session", lambda: Session.objects.update(expire_date=LONG_AGO), 4001, SIGNED_OUT),
+    "password changed": ("session", change_password, 4001, SIGNED_OUT),
+    "deactivated": ("session", lambda: User.objects.update(is_active=False), 4001, SIGNED_OUT),
+    "removed from the team": ("session", bob_leaves, 4004, LEFT),
+    "comparison deleted": ("session", lambda: Comparison.objects.all().delete(), 4004, NOT_THERE),
+    "ticket, signed out": ("ticket", lambda: Session.objects.all().delete(), 4001, SIGNED_OUT),
+    "ticket, password changed": ("ticket", change_password, 4001, SIGNED_OUT),
+    "token revoked": ("token", lambda: ApiToken.objects.update(revoked_at=LONG_AGO), 4001, TOKEN_ENDED),
+    "token expired": ("token", lambda: ApiToken.objects.update(expires=LONG_AGO), 4001, TOKEN_ENDED),
+    "its owner deactivated": ("token", lambda: User.objects.update(is_active=False), 4001, TOKEN_ENDED),
+    "its owner removed": ("token", lambda: Membership.objects.all().delete(), 4004, LEFT),
+    "link revoked": ("link", lambda: Share.objects.update(revoked_at=LONG_AGO), 4004, LINK_ENDED),
+    "link expired": ("link", lambda: Share.objects.update(expires=LONG_AGO), 4004, LINK_ENDED),
+    "link deleted": ("link", lambda: Share.objects.all().delete(), 4004, LINK_ENDED),
+    "comparison in the bin": ("link", lambda: Comparison.objects.update(binned=LONG_AGO), 4004, LINK_ENDED),
 }
-OF_A_TOKEN = {
-    "token revoked": (lambda: ApiToken.objects.update(revoked_at=LONG_AGO), 4001, TOKEN_ENDED),
-    "token expired": (lambda: ApiToken.objects.update(expires=LONG_AGO), 4001, TOKEN_ENDED),
-    "its owner deactivated": (deactivate("alice"), 4001, TOKEN_ENDED),
-    "its owner removed": (lambda: Membership.objects.filter(user__username="alice").delete(), 4004, LEFT),
-}
-OF_A_LINK = {
-    "revoked": lambda: Share.objects.update(revoked_at=LONG_AGO),
-    "expired": lambda: Share.objects.update(expires=LONG_AGO),
-    "deleted": lambda: Share.objects.all().delete(),
-    "comparison in the bin": lambda: Comparison.objects.update(binned=LONG_AGO),
-    "comparison deleted": lambda: Comparison.objects.all().delete(),
-}
 
 
-@pytest.mark.parametrize(("end", "code", "sentence"), OF_A_SESSION.values(), ids=OF_A_SESSION)
-def test_a_session_that_ends_closes_its_sockets(world, comparison, sample, end, code, sentence):
-    assert ended(watcher(comparison, world.bob), sample, end) == (code, sentence)
-
-
-@pytest.mark.parametrize(("end", "code", "sentence"), OF_A_SESSION.values(), ids=OF_A_SESSION)
-def test_so_it_does_where_the_socket_was_opened_with_a_ticket(world, comparison, sample, end, code, sentence):
-    watching = with_ticket(world, comparison, world.api(world.bob))
+@pytest.mark.parametrize(("opened", "end", "code", "sentence"), ENDS.values(), ids=ENDS)
+def test_a_right_that_ends_closes_the_sockets_it_opened(world, comparison, sample, link, opened, end, code, sentence):
+    """A link's socket takes no ticket, whatever its query says."""
+    watching = {
+        "session": lambda: watcher(comparison, world.bob),
+        "ticket": lambda: with_ticket(world, comparison, world.api(world.bob)),
+        "token": lambda: with_ticket(world, comparison, world.script("read")),
+        "link": lambda: by_link(comparison, link, query="ticket=x"),
+    }[opened]()
     assert ended(watching, sample, end) == (code, sentence)
 
 
-@pytest.mark.parametrize(("end", "code", "sentence"), OF_A_TOKEN.values(), ids=OF_A_TOKEN)
-def test_a_token_that_ends_closes_its_sockets(world, comparison, sample, end, code, sentence):
-    watching = with_ticket(world, comparison, world.script("read"))
-    assert ended(watching, sample, end) == (code, sentence)
-
-
-@pytest.mark.parametrize("query", ["", "ticket=x", "xticket=x", "ticket=x&ticket=y"])
-@pytest.mark.parametrize("end", OF_A_LINK.values(), ids=OF_A_LINK)
-def test_a_link_that_ends_closes_the_sockets_it_opened_whatever_the_query_says(
-    comparison, sample, link, end, query, world
-):
-    assert ended(by_link(comparison, link, query=query), sample, end) == (4004, LINK_ENDED)
-
-
-async def test_a_link_shows_on_whoever_else_its_reader_no_longer_is(world, comparison, sample, link):
-    reader = by_link(comparison, link, world.bob)
-    await reader.open(after={str(sample.pk): 0})
-    await reader.until(lambda reader: reader.seqs(sample) == [1, 2])
-    await sync_to_async(Session.objects.all().delete)()
+async def test_who_may_still_read_watches_on(world, comparison, sample, link):
+    """A link shows on whoever else its reader no longer is, and a lower role may read."""
+    reader, bob = by_link(comparison, link, world.bob), watcher(comparison, world.bob)
+    for one in (reader, bob):
+        await one.open(after={str(sample.pk): 0})
+        await one.until(lambda one: one.seqs(sample) == [1, 2])
+    await sync_to_async(Membership.objects.filter(user=world.bob).update)(role=Role.VIEWER)
     await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
-    await reader.until(lambda reader: reader.seqs(sample) == [1, 2, 3])
+    for one in (reader, bob):
+        await one.until(lambda one: one.seqs(sample) == [1, 2, 3])
+    await bob.leave()
+    await sync_to_async(Session.objects.all().delete)()
+    await sync_to_async(trace.append)(sample=sample, first_seq=4, events=[{"seq": 4}])
+    await reader.until(lambda reader: reader.seqs(sample) == [1, 2, 3, 4])
     await reader.leave()
 
 
-async def test_a_lower_role_that_may_still_read_watches_on(world, sample, bob):
-    await bob.open(after={str(sample.pk): 0})
-    await bob.until(lambda bob: bob.seqs(sample) == [1, 2])
-    await sync_to_async(Membership.objects.filter(user=world.bob).update)(role=Role.VIEWER)
-    await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
-    await bob.until(lambda bob: bob.seqs(sample) == [1, 2, 3])
-    await bob.leave()
-
-
-@pytest.mark.parametrize(("end", "code", "sentence"), OF_A_SESSION.values(), ids=OF_A_SESSION)
-def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(world, comparison, end, code, sentence):
+@pytest.mark.parametrize("end", [lambda: Session.objects.all().delete(), change_password])
+def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(world, comparison, end):
     late = with_ticket(world, comparison, world.api(world.bob))
 
     async def story() -> None:
         await sync_to_async(end)()
         await late.knock()
-        assert (await late.closed())[0] == code
+        assert (await late.closed())[0] == 4001
 
     run(story())
     assert late.frames == []

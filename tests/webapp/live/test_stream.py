@@ -76,29 +76,6 @@ async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch,
     await bob.leave()
 
 
-async def test_without_a_channel_layer_the_page_is_told_a_little_later(sample, monkeypatch, settings, bob):
-    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
-    backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
-    gone = {"BACKEND": backend, "CONFIG": {"hosts": ["unix:///nowhere/valkey.sock"]}}
-    settings.CHANNEL_LAYERS = {"default": gone}
-    await bob.open()
-    await bob.until(lambda bob: bob.heard("samples"))
-    await write(sample, 1, 2)
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
-    await bob.leave()
-
-
-async def test_a_hole_is_waited_for(sample, bob):
-    await bob.open()
-    await write(sample, 1, 2)
-    await write(sample, 5, 6)
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
-    await write(sample, 3, 4)
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 6)
-    await bob.leave()
-    assert bob.seqs(sample) == [1, 2, 3, 4, 5, 6]
-
-
 async def test_a_hole_is_filled_for_who_waits_for_it_though_others_were_told_everything(world, comparison, job, sample):
     bob, victor = watcher(comparison, world.bob), watcher(comparison, world.victor)
     await write(sample, 1, 2)
@@ -122,17 +99,6 @@ async def test_double_nudges_and_a_write_that_is_repeated_tell_nothing_twice(com
     await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
     await bob.leave()
     assert bob.seqs(sample) == [1, 2, 3]
-
-
-async def test_no_sample_ends_before_its_last_event_was_told(job, sample, bob):
-    await bob.open()
-    await bob.until(lambda bob: bob.heard("samples"))
-    await write(sample, 1, 3)
-    await finish(job, sample, last_seq=3)
-    await bob.until(lambda bob: bob.heard("complete"))
-    await bob.leave()
-    kinds = [frame["t"] for frame in bob.frames if frame["t"] in ("events", "complete")]
-    assert bob.seqs(sample) == [1, 2, 3] and kinds[-1] == "complete" and kinds.count("complete") == 1
 
 
 async def test_the_line_is_closed_after_the_last_event_of_all(comparison, job, sample, bob):
@@ -205,19 +171,6 @@ async def test_a_sample_begun_anew_is_told_from_its_start(job, sample, bob):
     await write(again, 1, 2)
     await bob.until(lambda bob: len(bob.seqs(again)) == 2)
     await bob.leave()
-
-
-def test_another_comparison_wakes_nobody_here(world, comparison, sample):
-    bob, other = watcher(comparison, world.bob), make.comparison(world.actor(world.charlie))
-
-    async def story() -> None:
-        await bob.open()
-        await bob.until(lambda bob: bob.heard("report"))
-        await sync_to_async(trace.nudge)(other.pk)
-        assert await bob.line.receive_nothing(timeout=0.3)
-        await bob.leave()
-
-    run(story())
 
 
 async def test_many_small_chunks_arrive_in_few_messages(sample, bob):

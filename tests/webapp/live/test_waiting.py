@@ -16,7 +16,7 @@ from django.contrib.sessions.models import Session
 from django.utils import timezone
 
 from tests.webapp.live.conftest import PATIENCE, run, session_of
-from webapp.accounts.models import ApiToken, Membership, User
+from webapp.accounts.models import Membership, User
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import conditions, holding, subscriptions
@@ -132,15 +132,6 @@ async def test_news_wake_who_waits(world, comparison, job, sample, road, roads):
     assert held() == 0
 
 
-async def test_without_a_channel_layer_they_come_a_little_later(world, job, sample, settings, monkeypatch, roads):
-    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.1)
-    settings.CHANNEL_LAYERS = {}
-    asking = Asking(roads["trace"], world.bob)
-    await waiting(asking)
-    await sync_to_async(write_more)(job, sample)
-    assert new_in((await asking.answer())[1]) == [3]
-
-
 async def test_when_the_time_is_over_the_answer_says_that_nothing_is_new(world, roads):
     asking = Asking(roads["trace"].replace("wait=25", "wait=1"), world.bob)
     await asking.send()
@@ -225,19 +216,6 @@ async def test_a_right_that_ends_ends_the_waiting(world, monkeypatch, road, end,
     await waiting(asking)
     await sync_to_async(end)()
     assert (await asking.answer())[0] == status
-
-
-def test_a_token_that_is_revoked_ends_the_waiting(world, monkeypatch, roads):
-    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
-    world.script("read")
-    asking = Asking(roads["trace"], token=world.tokens["read"])
-
-    async def story() -> None:
-        await waiting(asking)
-        await sync_to_async(ApiToken.objects.update)(revoked_at=LONG_AGO)
-        assert (await asking.answer())[0] == 401
-
-    run(story())
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 
 import pytest
@@ -27,14 +26,6 @@ def test_any_delimiter_is_recognised_under_any_name(world, delimiter, name):
     answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text, "file_name": name})
     assert (answer.status_code, answer.json().get("prompt_count")) == (201, 2), answer.json()
     assert [prompt.text for prompt in Dataset.objects.get().prompts.order_by("number")] == [row[1] for row in ROWS]
-
-
-@pytest.mark.parametrize("name", ["prompts.txt", "p.csv", "p.md"])
-def test_json_lines_are_recognised_by_their_content(world, name):
-    text = "".join(json.dumps({"text": f"prompt {n}", "n": n}) + "\n" for n in range(3))
-    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text, "file_name": name})
-    assert answer.json()["prompt_count"] == 3
-    assert Dataset.objects.get().prompts.first().text == "prompt 0"
 
 
 def test_types_and_roles_are_guessed():

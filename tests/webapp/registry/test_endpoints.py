@@ -11,7 +11,7 @@ from django.apps import apps
 from decoding.backends.contestants.servers.guard import NOWHERE, allowed
 from tests.kit import make
 from webapp.accounts.models import AuditEntry, User
-from webapp.core.sealing import CannotOpen, opened, seal
+from webapp.core.secrets import CannotOpen, opened, seal
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.endpoints.services import key_of

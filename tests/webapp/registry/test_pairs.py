@@ -78,15 +78,6 @@ def test_a_refused_or_broken_model_makes_no_pair_and_no_path_of_the_server_is_to
     assert (answer.status_code, "Its tokenizer cannot be loaded." in answer.json()["detail"]) == (400, True)
 
 
-def test_models_that_only_a_worker_can_open_or_that_are_as_large_are_paired_with_a_remark(world, by):
-    hub = services.add_hub_model(name="hub", hub_id="a/b", revision="main", by=by)
-    body = {"name": "p", "target": str(make.model(by).pk), "draft": str(hub.pk)}
-    answer = world.api(world.bob).post("/api/v1/pairs/", body)
-    assert (answer.status_code, answer.json()["findings"][0]["level"]) == (201, "remark")
-    answer = add(world, layers=4)
-    assert answer.status_code == 201 and "remark" in {finding["level"] for finding in answer.json()["findings"]}
-
-
 def test_ids_of_the_hub_make_a_pair_and_each_model_once(world):
     api, body = world.api(world.bob), {"name": "p", "target": "org/large", "draft": "org/small@v1"}
     assert api.post("/api/v1/pairs/check/", {"target": "org/large"}).json()["findings"][0]["level"] == "remark"

@@ -36,11 +36,3 @@ def test_what_a_comparison_points_at_keeps_its_name(world, things):
         told = client.post(f"/{kind}/{entry.pk}/rename/", {"name": "other"}, follow=True).content.decode()
         assert "A comparison uses" in told and "Add it again" in told
         assert model.objects.get(pk=entry.pk).name == entry.name
-
-
-@pytest.mark.parametrize("name", ["", "x" * 201, "a\nb"])
-def test_a_name_that_is_none_is_told(world, things, name):
-    entry = things["pairs"]
-    shown = world.page(world.bob).post(f"/pairs/{entry.pk}/rename/", {"name": name}, follow=True)
-    assert 'class="note error"' in shown.content.decode()
-    assert Pair.objects.get(pk=entry.pk).name == entry.name

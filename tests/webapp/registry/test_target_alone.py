@@ -16,8 +16,8 @@ from tests.kit import make
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
-from webapp.registry import lengths, services
-from webapp.registry.models import Pair, TokenLengths
+from webapp.registry import services
+from webapp.registry.models import Pair
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PLAN
 from webapp.studies.models import Classifier, Study, Training
@@ -209,25 +209,6 @@ def test_a_comparison_is_planned_and_launched_without_a_draft(world, alone, prom
     assert (answer.status_code, [run["label"] for run in answer.json()["runs"]]) == (202, ["autoregressive"])
     alone.target.refresh_from_db()
     assert alone.target.frozen
-
-
-def test_a_comparison_in_which_nothing_copies_has_a_page_that_says_what_a_what_if_takes(world, alone, prompts):
-    comparison = make.comparison(
-        world.actor(world.bob), pair=alone, dataset=prompts, strategies=[{"strategy": "autoregressive"}]
-    )
-    make.decode_all(comparison)
-    shown = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert "Only autoregressive takes part, so there is nothing to rank." in shown
-    assert "There is nothing to replay" in shown and "clone this with lookup or suffix." in shown
-    answer = world.script("read").get(f"/api/v1/comparisons/{comparison.pk}/what-if/")
-    assert (answer.status_code, answer.json()["code"]) == (409, "nothing-recorded")
-
-
-def test_the_context_of_no_draft_is_not_told(world, alone, prompts):
-    document = lengths.document_of([3, 4, 5], (64, None))
-    TokenLengths.objects.create(dataset=prompts, pair=alone, document=document)
-    shown = world.page(world.bob).get(reverse("dataset", args=[prompts.pk])).content.decode()
-    assert "All fit into the target's context of 64 tokens." in shown and "the draft's" not in shown
 
 
 def test_a_demo_of_a_target_alone_shows_what_copies_bring(by):

@@ -79,12 +79,6 @@ def test_bars_have_one_round_width_and_hold_every_prompt(found, bars):
     assert document["over"]["target"]["count"] == 0  # a model that does not say what it can hold is not exceeded
 
 
-def test_a_hundred_thousand_prompts_still_make_few_bars():
-    document = lengths.document_of(range(100_000), (64, 64))
-    assert len(document["histogram"]) <= lengths.BARS
-    assert document["over"]["draft"]["count"] == 99_936 and len(document["over"]["draft"]["first"]) == 20
-
-
 def test_the_page_counts_waits_and_shows_them(world, asked):
     client = world.page(world.bob)
     address = f"/datasets/{Dataset.objects.get().pk}/"

@@ -74,13 +74,6 @@ def test_the_form_warns_of_a_classifier_that_was_trained_for_another_sampling(wo
     assert not Study.objects.exists()
 
 
-def test_the_form_opens_with_the_sampling_of_the_classifier_that_decides(world, by, ready):
-    added(by, ready[0], "newest")
-    page = world.page(world.bob).get(f"/studies/new/?kind=plan&pair={ready[0].pk}&dataset={ready[1].pk}")
-    box = 'name="sampling.temperature" type="number" step="any" value="0.6"'
-    assert box in page.content.decode() and "trained with" not in page.content.decode()
-
-
 @pytest.mark.parametrize("kind", [PLAN, PROJECTION, PAPERS])
 def test_document_and_page_name_the_one_that_decided_and_warn_if_it_does_not_fit(world, by, ready, kind):
     used = added(by, ready[0], "used one")

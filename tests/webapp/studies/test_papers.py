@@ -93,8 +93,3 @@ def test_parts_that_were_made_of_other_files_are_dropped_before_another_attempt(
     assert services.kept(job=job, made_of="two") == {"made of": "two"}
     study.refresh_from_db()
     assert services.figures_of(study) == []
-
-
-@pytest.mark.parametrize("tail", ["", "ssd-3.csv/"])
-def test_another_team_sees_no_figure(world, study, tail):
-    assert world.api(world.charlie).get(f"/api/v1/studies/{study.pk}/figures/{tail}").status_code == 404

@@ -36,8 +36,6 @@ def test_the_card_travels_with_the_job_of_a_projection_alone(world, ready, asked
 
 NEGATIVE = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": -3}, "draft_ms": {"1": 1}}]}
 ABSURD = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": 3}, "draft_ms": {"1": 1e9}}]}
-CHEAPER = {"batch": 2, "target_ms": {"1": 2}, "draft_ms": {"1": 1}}
-FALLING = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": 3}, "draft_ms": {"1": 1}}, CHEAPER]}
 MISSING = {name: value for name, value in OURS.items() if name != "source"}
 
 
@@ -88,13 +86,6 @@ def test_what_a_strategy_gains_by_the_order_of_requests_is_said_below_the_table(
     assert client.get(f"/studies/{remembering.pk}/").content.decode().count(told) == 1
 
 
-def test_a_plan_under_ratio_dice_names_the_strategies_that_are_left_out(world, ready):
-    found = {**make.STUDIES["plan"], "left_out": {"ssd": "its simulation needs a fixed text"}}
-    study = make.study(world.actor(world.bob), PLAN, found, pair=ready[0], dataset=ready[1])
-    shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
-    assert "<code>ssd</code> (its simulation needs a fixed text)" in shown
-
-
 def test_a_draft_beside_the_target_that_gains_nothing_is_not_praised():
     row = {"batch": 1, "strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "tokens_per_s": 14.0}
     ahead = {**row, "strategy": "ssd", "params": STRATEGIES["ssd"].read({}), "speedup": 1.2, "tokens_per_s": 12.0}
@@ -103,19 +94,3 @@ def test_a_draft_beside_the_target_that_gains_nothing_is_not_praised():
     assert told.startswith("On Ours, static:2 would be 1.40 times as fast as autoregressive: no draft beside")
     told = reading.verdict_of_projection({"settings": [{**ahead, "tokens_per_s": 21.0}, row], "card": card})
     assert told.endswith("and 1.50 times as fast as static:2.")
-
-
-def test_the_form_offers_the_cards_and_tells_a_slip_beside_the_field(world, ready):
-    client = world.page(world.bob)
-    assert "Llama 70B with 1B on 4 + 1 H100" in client.get("/studies/new/").content.decode()
-    made_of = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
-    form = {"kind": "projection", **made_of, "lookahead": "5", "queue": "cpu"}
-    for card, told in (
-        ("{}", "format of the machine card is missing"),
-        (json.dumps(ABSURD), "batches[0].draft_ms.1 of the machine card is 1000000000.0"),
-        (json.dumps(FALLING), "batches[1].target_ms.1 of the machine card is less than the price for 1 text"),
-    ):
-        wrong = client.post("/studies/new/", {**form, "own_card": card})
-        assert wrong.status_code == 422 and told in wrong.content.decode()
-    client.post("/studies/new/", {**form, "card": "rows-that-cost", "own_card": ""})
-    assert Study.objects.get().kind == "projection"

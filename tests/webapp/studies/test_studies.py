@@ -65,17 +65,6 @@ def test_what_cannot_be_studied_is_named_and_leaves_nothing(world, ready, change
     assert not Study.objects.exists() and Job.objects.count() == before
 
 
-def test_cancel_retry_bin_and_restore(world, ready):
-    address = f"/api/v1/studies/{post(world, ready).json()['id']}/"
-    client = world.script("submit")
-    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
-    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
-    client.delete(address)
-    assert client.get("/api/v1/studies/").json()["count"] == 0
-    client.post(f"{address}restore/")
-    assert client.get("/api/v1/studies/", {"kind": "oracle", "state": "queued"}).json()["count"] == 1
-
-
 def test_the_document_is_a_file_once_it_is_there_and_a_sentence_before(world, ready):
     waiting = post(world, ready).json()["id"]
     early = world.api(world.victor).get(f"/api/v1/studies/{waiting}/document/")
@@ -260,28 +249,6 @@ def test_the_form_of_a_study_says_how_many_samples_and_how_long_before_its_launc
         plan, _ = planned(world, ready, "/studies/new/", kind=kind, **{"sampling.max_new_tokens": "256"})
         took = (made.job.finished - made.job.started).total_seconds() / 60
         assert plan.minutes == pytest.approx(took * plan.sample_count * 256 / tokens) and not plan.is_rough
-
-
-def test_the_form_of_a_training_says_how_many_samples_and_how_long_before_its_launch(world, ready):
-    plan, shown = planned(world, ready, "/classifiers/train/", name="c")
-    assert plan.sample_count > 3 and plan.minutes is None and "3 prompts, at most" in shown
-    make.decode_all(make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1]))
-    assert planned(world, ready, "/classifiers/train/", name="c")[0].minutes > 0
-
-
-def test_under_ratio_dice_a_page_says_what_its_counts_are_of(world, ready):
-    ratio = {"temperature": 0.8, "dice": "ratio"}
-    study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1], sampling=ratio)
-    launched = post(world, ready, sampling=ratio)
-    assert (launched.status_code, launched.json()["sampling"]["dice"]) == (202, "ratio")
-    page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
-    assert "counts of one text per prompt hold only on average" in page
-
-
-def test_a_failed_study_says_why(world, ready):
-    study = Study.objects.get(pk=post(world, ready).json()["id"])
-    Job.objects.filter(pk=study.job.pk).update(state="failed", reason="The draft is broken.", finished=study.created)
-    assert "The draft is broken." in world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
 
 
 def test_a_worker_that_lost_its_lease_leaves_no_document(world, ready):

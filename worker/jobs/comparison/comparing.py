@@ -1,4 +1,7 @@
-"""Decode the missing samples of a comparison, and report each when it is finished."""
+"""Run a comparison: in the engine for a job, and in its own process for the command.
+
+Whoever asked hears the reports of `messages`, and takes the events of each sample as `Traces`.
+"""
 
 from __future__ import annotations
 
@@ -7,76 +10,62 @@ import traceback
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
+from itertools import product
+from typing import Protocol
 
 from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Measurement
-from decoding.measure.sample import SampleResult
+from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
+from decoding.prompts.prompt import first_turns
 from decoding.replay.weighing import settle_prices
-from worker.engine.pairs import load_pair
+from decoding.trace.events import EventSink
+from worker.engine.pairs import describe_machine, load_pair
 from worker.engine.residents import Residents
-from worker.jobs.comparison.messages import Audited, Broke, SampleDecoded, ToCompare, Weighed, Which
+from worker.jobs.comparison.messages import (
+    READING,
+    WARMING,
+    WEIGHING,
+    Audited,
+    Broke,
+    Compare,
+    SampleDecoded,
+    Weighed,
+    Which,
+)
 from worker.jobs.comparison.tracing import Tracing, which
 from worker.messages import Cancelled, Emit, JobProgress, PairLoaded
 from worker.servers import opened
 
 logger = logging.getLogger("drafthouse.engine")
 LAST_LINES = 6
-WARMING, WEIGHING = "warming up", "measuring costs"
 ELSEWHERE = "the servers' own machines"
 
 
-def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+class Traces(Protocol):
+    def sink_for(self, key: SampleKey) -> EventSink:
+        """Return where the events of a sample go that begins now."""
+
+    def finish(self, which: Which) -> int:
+        """Return how many events the sample has. Whoever is to read them can from now on."""
+
+
+def compare(order: Compare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+    """Carry out the order in the engine, which sends traces while it decodes."""
     pair, loaded = ground(order, residents)
-    emit(loaded)
     with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
-        pair.begin([choice for choice in order.choices if choice.spec.role != "server"])
-        comparison = Measurement(
-            pair,
-            order.prompts,
-            [choice for choice in order.choices if meets(pair, choice, order, emit)],
-            order.sampling,
-            order.repeats,
-            sink_for=tracing.sink_for,
-            cancelled=cancelled,
-        )
-        comparison.warm_up(on_progress=lambda done, due: emit(JobProgress(WARMING, done, due)))
-        trouble = list[str]()
-        prices = settle_prices(
-            comparison, order.prices, trouble.append, lambda done, due: emit(JobProgress(WEIGHING, done, due))
-        )
-        if prices or trouble:
-            emit(Weighed(prices, *trouble))
-        running = {choice.label for choice in comparison.choices}
-        finished = [sample for sample in order.finished if sample.strategy in running]
-        before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}
-        comparison.remember(before.values())
-        for group in comparison.schedule():
-            due = [key for key in group if (key.prompt.id, key.repeat) not in order.settled]
-            samples = [before[which(key)] for key in due if which(key) in before]
-            left = [key for key in due if which(key) not in before and which(key) not in order.given_up]
-            for stint in stints(askable(comparison, left, emit)):
-                samples += decode(comparison, stint, tracing, emit)
-                if cancelled():
-                    return
-            emit(Audited([sample for sample in comparison.audited(samples) if sample.audit]))
+        Comparing(order, pair, emit, tracing, cancelled).run(loaded)
 
 
-def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
+def ground(order: Compare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
-        pair, loaded = load_pair(order.pair, residents, order.choices, opened(order.servers))
-        longest = Measurement(pair, order.prompts, order.choices, order.sampling).longest
-        by_strategy = {choice.label: pair.hardware_of(choice, longest) for choice in order.choices}
-        return pair, replace(loaded, hardware={**loaded.hardware, "by_strategy": by_strategy})
-    alone = ServersOnly(opened(order.servers))
-    hardware = {choice.label: alone.hardware_of(choice) for choice in order.choices}
-    runners = {choice.label: alone.runner_of(choice) for choice in order.choices}
-    return alone, PairLoaded({"device_name": ELSEWHERE, "by_strategy": hardware}, runners)
+        return load_pair(order.pair, residents, opened(order.servers))
+    return ServersOnly(opened(order.servers)), PairLoaded(describe_machine(ELSEWHERE, ELSEWHERE, threads=0))
 
 
 def in_no_words(tokens: Sequence[int]) -> str:
@@ -84,50 +73,140 @@ def in_no_words(tokens: Sequence[int]) -> str:
     return ""
 
 
-def meets(pair: ModelPair | ServersOnly, choice: Choice, order: ToCompare, emit: Emit) -> bool:
-    """Whether the choice can run. A server that cannot be met costs its own samples, not those of the others."""
-    if choice.spec.role != "server":
+class Comparing:
+    def __init__(
+        self, order: Compare, pair: ModelPair | ServersOnly, emit: Emit, traces: Traces, cancelled: Cancelled
+    ) -> None:
+        self._order, self._pair, self._emit, self._traces, self._cancelled = order, pair, emit, traces, cancelled
+        self._given_up = set(order.given_up)
+        self._comparison = Measurement(
+            pair, order.prompts, order.choices, order.sampling, order.repeats, traces.sink_for, cancelled
+        )
+
+    def run(self, loaded: PairLoaded) -> None:
+        """Decode the missing samples, and report each when it is finished."""
+        self._read_prompts()
+        self._comparison.choices = self._begin()
+        self._emit(self._described(loaded))
+        self._comparison.warm_up(on_progress=lambda done, due: self._emit(JobProgress(WARMING, done, due)))
+        self._weigh()
+        self._decode_all()
+
+    def _read_prompts(self) -> None:
+        """Encode what is known before anything is decoded, so that prompts that cannot be decoded are told now and not
+        after an hour. Refuse if all are. A prompt that is too long costs only itself."""
+        prompts = first_turns(self._order.prompts)
+        self._emit(JobProgress(READING, 0, len(prompts)))
+        refused = [(prompt, why) for prompt in prompts if (why := self._comparison.refusal(prompt))]
+        self._emit(JobProgress(READING, len(prompts), len(prompts)))
+        if len(refused) == len(prompts):
+            raise refused[0][1]
+        for prompt, why in refused:
+            self._give_up(self._every(prompts=[prompt.id]), str(why))
+
+    def _begin(self) -> list[Choice]:
+        """Start what the choices need, and return those that can run. Refuse what this machine cannot run; a server
+        that cannot be met costs its own samples, not those of the others."""
+        self._pair.begin([choice for choice in self._order.choices if choice.spec.role != "server"])
+        return [choice for choice in self._order.choices if choice.spec.role != "server" or self._meets(choice)]
+
+    def _meets(self, choice: Choice) -> bool:
+        try:
+            self._pair.begin([choice])
+        except DrafthouseError as error:
+            if self._order.needs_servers:
+                raise
+            self._give_up(self._every(labels=[choice.label]), str(error))
+            return False
         return True
-    try:
-        pair.begin([choice])
-    except DrafthouseError as error:
-        every = ((choice.label, prompt.id, repeat) for repeat in range(order.repeats) for prompt in order.prompts)
-        left = (one for one in every if one not in order.given_up and one[1:] not in order.settled)
-        _broke(left, str(error), emit)
-        return False
-    return True
 
+    def _described(self, loaded: PairLoaded) -> PairLoaded:
+        """Add what there is to say about each choice."""
+        choices, longest, pair = self._order.choices, self._comparison.longest, self._pair
+        hardware = {choice.label: pair.hardware_of(choice, longest) for choice in choices}
+        return replace(
+            loaded,
+            hardware={**loaded.hardware, "by_strategy": hardware},
+            runners={choice.label: pair.runner_of(choice) for choice in choices},
+            serves={
+                str(choice.params["name"]): pair.contestant(choice).served_model(choice)
+                for choice in self._comparison.choices
+                if choice.spec.role == "server"
+            },
+            warnings=pair.misfits(choices, self._order.sampling),
+        )
 
-def askable(comparison: Measurement, keys: Iterable[SampleKey], emit: Emit) -> Iterator[SampleKey]:
-    """Yield the samples that can be decoded, and report the others. A prompt that is too long costs only itself."""
-    for key in keys:
-        if refusal := comparison.refusal(key.prompt, key.repeat):
-            emit(Broke(which(key), str(refusal)))
-        else:
-            yield key
+    def _weigh(self) -> None:
+        trouble = list[str]()
+        prices = settle_prices(
+            self._comparison,
+            self._order.prices,
+            trouble.append,
+            lambda done, due: self._emit(JobProgress(WEIGHING, done, due)),
+        )
+        if prices or trouble:
+            self._emit(Weighed(prices, *trouble))
 
+    def _decode_all(self) -> None:
+        comparison, order = self._comparison, self._order
+        running = {choice.label for choice in comparison.choices}
+        finished = [sample for sample in order.finished if sample.strategy in running]
+        before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}
+        comparison.remember(before.values())
+        for group in comparison.schedule():
+            due = [key for key in group if (key.prompt.id, key.repeat) not in order.settled]
+            samples = [before[which(key)] for key in due if which(key) in before]
+            left = [key for key in due if which(key) not in before and which(key) not in self._given_up]
+            for stint in stints(self._askable(left)):
+                samples += self._decode(stint)
+                if self._cancelled():
+                    return
+            audited = comparison.audited(samples)
+            self._emit(Audited([one if one.audit else replace(one, audit=NOTHING_TO_COMPARE) for one in audited]))
 
-def decode(comparison: Measurement, stint: Sequence[SampleKey], tracing: Tracing, emit: Emit) -> Iterator[SampleResult]:
-    """Decode these samples. One that breaks is reported, and the rest go on."""
-    left = {which(key) for key in stint}
-    try:
-        for key, sample in comparison.tried(stint):
-            left.discard(which(key))
-            if isinstance(sample, DrafthouseError):
-                emit(Broke(which(key), str(sample)))
-            elif sample.reason == "cancelled":
-                return
+    def _askable(self, keys: Iterable[SampleKey]) -> Iterator[SampleKey]:
+        """Yield the samples that can be decoded: a later turn may follow an answer that there is not."""
+        for key in keys:
+            if refusal := self._comparison.refusal(key.prompt, key.repeat):
+                self._give_up([which(key)], str(refusal))
             else:
-                emit(SampleDecoded(sample, tracing.finish(which(key))))
-                yield sample
-    except Exception as error:
-        logger.exception("an error of our own")
-        last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
-        _broke(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}", emit)
-        if is_lost(error):
-            raise
+                yield key
+
+    def _decode(self, stint: Sequence[SampleKey]) -> Iterator[SampleResult]:
+        """Decode these samples. One that breaks is reported, and the rest go on."""
+        left = dict.fromkeys(map(which, stint))
+        try:
+            for key, sample in self._comparison.tried(stint):
+                del left[which(key)]
+                if isinstance(sample, DrafthouseError):
+                    self._give_up([which(key)], str(sample))
+                elif sample.reason == "cancelled":
+                    return
+                else:
+                    self._emit(SampleDecoded(sample, self._traces.finish(which(key))))
+                    yield sample
+        except Exception as error:
+            logger.exception("an error of our own")
+            last = "\n".join(traceback.format_exc().splitlines()[-LAST_LINES:])
+            self._give_up(left, f"The engine met an error of its own, {type(error).__name__}. It said last:\n{last}")
+            if is_lost(error):
+                raise
+
+    def _every(self, labels: Sequence[str] = (), prompts: Sequence[str] = ()) -> Iterable[Which]:
+        """Every sample of these labels and prompts; none named: of all."""
+        order = self._order
+        return product(
+            labels or [choice.label for choice in order.choices],
+            prompts or [prompt.id for prompt in order.prompts],
+            range(order.repeats),
+        )
+
+    def _give_up(self, samples: Iterable[Which], sentence: str) -> None:
+        """Report samples that cannot be decoded, unless that is known or nothing is left to do for them."""
+        fresh = [one for one in samples if one not in self._given_up and one[1:] not in self._order.settled]
+        self._given_up.update(fresh)
+        if fresh:
+            self._emit(Broke(fresh, sentence))
 
 
-def _broke(all_left: Iterable[Which], sentence: str, emit: Emit) -> None:
-    for one in all_left:
-        emit(Broke(one, sentence))
+NOTHING_TO_COMPARE = Audit("not_compared")  # autoregressive's sample broke

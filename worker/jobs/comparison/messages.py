@@ -3,36 +3,52 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.choice import Choice
 from decoding.measure.sample import SampleResult
 from decoding.trace.events import Event
-from worker.messages import LocalPair, PairOrder, Report
+from worker.messages import Cancelled, Emit, LocalPair, PairOrder, Report
+
+if TYPE_CHECKING:
+    from worker.engine.residents import Residents
 
 NO_SERVERS = Reach()
+
+READING, WARMING, WEIGHING = "reading prompts", "warming up", "measuring costs"  # phases before the first sample
 
 # Which sample: strategy's label, prompt's id, repeat.
 Which = tuple[str, str, int]
 
 
+def called(which: Which) -> str:
+    label, prompt, repeat = which
+    return f"{label} on prompt {prompt}" + (f", repeat {repeat + 1}" if repeat else "")
+
+
 @dataclass(frozen=True, slots=True)
-class ToCompare(PairOrder):
-    """The samples that are missing. `worker.jobs.comparison` says how the engine makes them."""
+class Compare(PairOrder):
+    """Order the samples that are missing."""
 
     pair: LocalPair | None  # type: ignore[assignment]  # None: servers run alone
     choices: Sequence[Choice]
     repeats: int
-    settled: frozenset[tuple[str, int]]  # prompt's id and repeat: nothing is left to do for these
-    finished: Sequence[SampleResult]  # of the prompts that are not settled: decoded before, by this attempt or another
-    given_up: frozenset[Which]  # these broke, and are not tried again
-    prices: Mapping[str, Any]  # of its classifiers, as an earlier engine weighed them
+    settled: frozenset[tuple[str, int]] = frozenset()  # prompt's id and repeat: nothing is left to do for these
+    finished: Sequence[SampleResult] = ()  # of the prompts that are not settled: decoded before, by any attempt
+    given_up: frozenset[Which] = frozenset()  # these broke, and are not tried again
+    prices: Mapping[str, Any] = field(default_factory=dict)  # of its classifiers, as an earlier engine weighed them
     servers: Reach = NO_SERVERS  # those that the choices name
+    needs_servers: bool = False  # whether a server that cannot be met ends it, and not only its own samples
 
     def memory(self) -> int:
         return self.memory_to_run(self.choices) if self.pair else 0
+
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        from worker.jobs.comparison.comparing import compare
+
+        compare(self, residents, emit, cancelled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,14 +94,14 @@ class SampleDecoded(Report):
 
 @dataclass(frozen=True, slots=True)
 class Broke(Report):
-    """A sample could not be decoded."""
+    """Samples cannot be decoded, all for one reason."""
 
-    which: Which
+    samples: Sequence[Which]
     sentence: str
 
 
 @dataclass(frozen=True, slots=True)
 class Audited(Report):
-    """The samples of one prompt, each compared with autoregressive's."""
+    """The samples of a whole group, each compared with autoregressive's."""
 
     samples: Sequence[SampleResult]

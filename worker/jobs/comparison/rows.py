@@ -23,17 +23,26 @@ from worker import noise
 from worker.attempt import Attempt
 from worker.database import Stopped, storable
 from worker.engine_process import EngineDied
-from worker.jobs.comparison.messages import Audited, Began, Broke, SampleDecoded, ToCompare, TracesGrown, Weighed, Which
-from worker.messages import JobProgress, PairLoaded, Report
+from worker.jobs.comparison.messages import (
+    Audited,
+    Began,
+    Broke,
+    Compare,
+    SampleDecoded,
+    TracesGrown,
+    Weighed,
+    Which,
+    called,
+)
+from worker.messages import PairLoaded, Report
 from worker.servers import local_pids, servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 
 class ComparisonRows:
-    def __init__(self, attempt: Attempt, order: type[ToCompare]) -> None:
+    def __init__(self, attempt: Attempt) -> None:
         self.attempt = attempt
-        self._order = order
         self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
@@ -51,7 +60,7 @@ class ComparisonRows:
         self._killers: set[Which] = set()
         self._deaths = 0
 
-    def order(self) -> ToCompare | None:
+    def order(self) -> Compare | None:
         """Order the samples that are missing. None: all are decoded or given up."""
         self._read_samples()
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
@@ -65,7 +74,7 @@ class ComparisonRows:
         settled = {group for group in groups if full.get(group, 0) + given_up.get(group, 0) >= len(self.runs)}
         if len(settled) == len(groups):
             return None
-        return self._order(
+        return Compare(
             pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
@@ -82,8 +91,6 @@ class ComparisonRows:
         match report:
             case PairLoaded():
                 self._begin_on({"drafthouse": version(), **report.hardware})
-            case JobProgress():
-                self.attempt.record(report)
             case Weighed():
                 self._keep_prices(report)
             case TracesGrown():
@@ -102,9 +109,11 @@ class ComparisonRows:
             case SampleDecoded():
                 self.attempt.insist(lambda: self._finish(report))
             case Broke():
-                self._at.pop(report.which, None)
-                self.broken[report.which] = report.sentence
-                self._note(f"{_called(report.which)}: {report.sentence}")
+                for which in report.samples:
+                    self._at.pop(which, None)
+                    self.broken[which] = report.sentence
+                others = f" and {more} more samples" if (more := len(report.samples) - 1) else ""
+                self._note(f"{called(report.samples[0])}{others}: {report.sentence}")
 
     def _begin_on(self, hardware: Mapping[str, object]) -> None:
         self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
@@ -136,7 +145,7 @@ class ComparisonRows:
             self.broken[at] = str(death)
         self._killers.add(at)
         outcome = "It is given up." if at in self.broken else "It is decoded anew."
-        self._note(f"{_called(at)}: {death} {outcome}")
+        self._note(f"{called(at)}: {death} {outcome}")
 
     @transaction.atomic
     def drop_unfinished(self) -> None:
@@ -148,7 +157,7 @@ class ComparisonRows:
         count = len(self.broken)
         samples = "1 sample" if count == 1 else f"{count} samples"
         return (
-            f"{samples} could not be decoded; all others are done. {_called(which)}: {sentence} "
+            f"{samples} could not be decoded; all others are done. {called(which)}: {sentence} "
             "Trying again decodes only what is missing."
         )
 
@@ -177,7 +186,7 @@ class ComparisonRows:
     @transaction.atomic
     def _begin(self, which: Which) -> Sample:
         label, name, repeat = which
-        jobs.reached(job=self.job, place=_called(which))
+        jobs.reached(job=self.job, place=called(which))
         return comparisons.begin_sample(
             job=self.job, run=self.runs[label], prompt=self.prompts[name], repeat=repeat + 1, device=self.device
         )
@@ -230,8 +239,3 @@ def _device(hardware: Mapping[str, object]) -> str:
     """Describe what runs the models; servers alone run them elsewhere."""
     name, threads = str(hardware["device_name"]), hardware.get("threads")
     return f"{name}, {threads} thread{'' if threads == 1 else 's'}, {hardware['dtype']}" if threads else name
-
-
-def _called(which: Which) -> str:
-    label, prompt, repeat = which
-    return f"{label} on prompt {prompt}" + (f", repeat {repeat + 1}" if repeat else "")

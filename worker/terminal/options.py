@@ -1,14 +1,26 @@
-"""Read values of options."""
+"""Parser of a command's options whose errors are sentences, and readers of their values."""
 
 from __future__ import annotations
 
 import argparse
 import re
 from collections.abc import Callable
-from typing import TypeVar
+from typing import NoReturn, TypeVar
+
+from decoding.errors import DrafthouseError
 
 RECORDED = "recorded"  # in place of a rate: when requests arrived by their log
 Value = TypeVar("Value")
+
+
+class BadArguments(DrafthouseError):
+    code = "bad-arguments"
+
+
+class Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        sentence = message.removeprefix("argument ")
+        raise BadArguments(f"{sentence[0].upper()}{sentence[1:]}. {self.prog} --help lists what there is.")
 
 
 def count_of(text: str) -> int:

@@ -1,6 +1,6 @@
 """The page *REST* of the documentation: one line for each operation of the OpenAPI schema.
 
-.venv/bin/python -m webapp.docs.rest > docs/rest.md
+.venv/bin/python -m package.rest > docs/rest.md
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-SCHEMA = Path(__file__).resolve().parents[2] / "docs" / "api" / "openapi.yaml"
+SCHEMA = Path(__file__).resolve().parents[1] / "docs" / "api" / "openapi.yaml"
 ROOT = "/api/v1/"
 FIRST = f"""# REST
 

@@ -1,6 +1,6 @@
 """The page *Command line* of the documentation: what `--help` of each command says.
 
-.venv/bin/python -m worker.terminal.reference > docs/cli.md
+.venv/bin/python -m package.cli > docs/cli.md
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import sys
 import textwrap
 from pathlib import Path
 
-LAUNCHER = Path(__file__).parents[2] / "drafthouse"
+LAUNCHER = Path(__file__).parents[1] / "drafthouse"
 OURS = ("bench", "test")  # for people who work on Drafthouse
 WIDTH = "100"
 
@@ -40,4 +40,4 @@ def _wrapped(line: str) -> list[str]:
 
 
 if __name__ == "__main__":
-    print(written(), end="")
+    sys.stdout.write(written())
