@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from decoding.models.contents import contents
+from decoding.models.files import contents
 from decoding.papers.figure import Figure, RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
