@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from django.db import transaction
@@ -64,14 +65,10 @@ class ComparisonRows:
         """Order the samples that are missing. None: all are decoded or given up."""
         self._read_samples()
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
-        full: dict[tuple[str, int], int] = {}
-        for name, repeat in audited.values_list("prompt__name", "repeat"):
-            full[name, repeat - 1] = full.get((name, repeat - 1), 0) + 1
-        given_up: dict[tuple[str, int], int] = {}
-        for _, name, repeat in self.broken:
-            given_up[name, repeat] = given_up.get((name, repeat), 0) + 1
+        ended = Counter((name, repeat - 1) for name, repeat in audited.values_list("prompt__name", "repeat"))
+        ended.update((name, repeat) for _, name, repeat in self.broken)
         groups = [(name, repeat) for repeat in range(self.comparison.repeats) for name in self.prompts]
-        settled = {group for group in groups if full.get(group, 0) + given_up.get(group, 0) >= len(self.runs)}
+        settled = {group for group in groups if ended[group] >= len(self.runs)}
         if len(settled) == len(groups):
             return None
         return Compare(
