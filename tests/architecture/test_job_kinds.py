@@ -20,7 +20,6 @@ ALL = """
 import json, sys
 import django; django.setup()
 from worker.jobs import works
-from worker.jobs.comparison import messages
 from worker.messages import Order
 
 def below(order):
