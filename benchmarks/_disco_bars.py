@@ -83,7 +83,7 @@ class Run:
 
 def chosen_on(validation: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> Settings:
     found = predict(validation, costs, classifier)
-    counts = tuned(validation, validation.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
+    counts = tuned(validation, classifier, {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
         choose("disco", {"rule": rule, "classifier": OURS}).label: costs.tokens_per_s(of_one, "estimate")
         for rule, of_one in counts.items()
@@ -96,7 +96,7 @@ def chosen_on(validation: RecordedSet, costs: CostModel, classifier: DraftClassi
 def predicted(test: RecordedSet, costs: CostModel, classifier: DraftClassifier, settings: Settings) -> dict[str, float]:
     """Predicted speed-up of each setting that was run, by label."""
     baseline = test.play(AUTOREGRESSIVE)
-    of_rules = tuned(test, test.estimates(classifier), {rule: classifier.tuned(rule) for rule in RULES})
+    of_rules = tuned(test, classifier, {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
         choice.label: costs.speedup(test.play(choice), baseline, choice.spec.sees)
         for choice in (*settings.rivals, HEURISTIC, settings.threshold)

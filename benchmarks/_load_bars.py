@@ -41,10 +41,9 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import AUTOREGRESSIVE, study
 from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
 from decoding.trace.accounting import answers_of
 from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
@@ -255,7 +254,6 @@ def replayed(
     classifier = pair.classifier("")
     recorded = study(pair, prompts, sampling, tails=True)
     costs = probe(pair, prompts, sampling, "")
-    estimates = recorded.estimates(classifier)
     found = []
     for count, probed in probing.items():
         material = PlanInputs(recorded, probed.costs(costs), classifier)
@@ -265,7 +263,7 @@ def replayed(
         )
         print(f"autoregressive at {count}: predicted {base:.0f} tokens/s, measured {alone['tokens_per_s_device']:.0f}")
         for choice in choices[1:]:
-            played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count, estimates)
+            played, run = rows[choice.at(Load(count)).label], material.run(_tuned(choice, classifier), count)
             predicted = run.tokens_per_s_device / base
             measured = played["tokens_per_s_device"] / alone["tokens_per_s_device"]
             what = (

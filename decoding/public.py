@@ -33,12 +33,13 @@ from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_baseline
 from decoding.measure.texts import Texts
-from decoding.models import files as model_files
-from decoding.models.config_bounds import check_against_tensors, check_numbers
+from decoding.models.config_bounds import check_numbers
+from decoding.models.folder import inspect as inspect_folder
 from decoding.models.gguf import config as gguf_config
 from decoding.models.gguf import header as gguf_header
 from decoding.models.gguf.origin import about_speed as about_gguf_speed
 from decoding.models.kinds import other_kind
+from decoding.models.tensor_headers import LARGEST_HEADER, read_header
 from decoding.papers import published as papers
 from decoding.papers.settings import of_papers
 from decoding.prices.cost_model import CostModel
@@ -56,8 +57,7 @@ from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
 from decoding.replay.what_if.ahead import SsdTracks, Stood, ssd_tracks_of, stood, surer
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.recorded import RecordedComparison
-from decoding.replay.what_if.simulation import Simulation, oracle, simulate
+from decoding.replay.what_if.simulation import RecordedComparison, Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict

@@ -8,14 +8,14 @@ import errno
 import hashlib
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection
 from contextlib import suppress
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import httpx2
 from huggingface_hub import HfApi, constants, errors, snapshot_download, try_to_load_from_cache
+from huggingface_hub.utils import filter_repo_objects
 from huggingface_hub.utils.tqdm import tqdm
 
 from decoding.errors import BadCheckpoint
@@ -64,13 +64,14 @@ def _fetched(hub_id: str, revision: str, must_ask: bool) -> str:
         commit = api.resolve_revision(hub_id, revision=revision or None)  # notes for other tools what `main` is today
         if must_ask:
             api.auth_check(hub_id)
-        files = {file.rfilename: file for file in _listed(api, hub_id, commit.resolved)}
+        listed = api.model_info(hub_id, revision=commit.resolved, files_metadata=True).siblings or []
     except (httpx2.TransportError, errors.RevisionResolutionError, errors.HfHubHTTPError) as error:
         if not must_ask and _is_away(error):
             with suppress(errors.LocalEntryNotFoundError):
                 return _cached(hub_id, revision)
         raise
-    wanted = [name for name in files if _is_wanted(name)]
+    files = {file.rfilename: file for file in listed}
+    wanted = [*filter_repo_objects(files, **WANTED)]
     _require_model(hub_id, wanted, files)
     missing = [name for name in wanted if not _is_cached(hub_id, name, commit.resolved)]
     due = sum(files[name].size or 0 for name in missing)
@@ -88,15 +89,6 @@ def _is_away(error: Exception) -> bool:
     return (
         not isinstance(error, errors.HfHubHTTPError) or error.response.status_code >= httpx2.codes.INTERNAL_SERVER_ERROR
     )
-
-
-def _listed(api: HfApi, hub_id: str, commit: str) -> list[Any]:
-    return api.model_info(hub_id, revision=commit, files_metadata=True).siblings or []
-
-
-def _is_wanted(name: str) -> bool:
-    allowed, ignored = (any(fnmatch(name, pattern) for pattern in patterns) for patterns in WANTED.values())
-    return allowed and not ignored
 
 
 def _cached(hub_id: str, revision: str) -> str:
@@ -133,7 +125,7 @@ def _counter(due: int) -> type[tqdm]:
     return Counter
 
 
-def _require_model(hub_id: str, wanted: list[str], files: Mapping[str, Any]) -> None:
+def _require_model(hub_id: str, wanted: list[str], files: Collection[str]) -> None:
     """Refuse what cannot be a model for us before its gigabytes come."""
     if "config.json" in wanted and any(name.endswith(".safetensors") for name in wanted):
         return

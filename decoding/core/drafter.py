@@ -16,6 +16,7 @@ from torch import Tensor
 
 from decoding.core.batch_state import BatchState
 from decoding.dice.verify import Verdict
+from decoding.models.devices import Launched
 from decoding.models.runner import Steps
 from decoding.trace.events import Anticipated, Backup, Origin, StopReason
 
@@ -89,13 +90,36 @@ class Draft:
 EMPTY = Draft((), None, 0, "length", "none", 0)
 
 
+@dataclass(frozen=True)
+class QueuedDraft:
+    """A chain whose passes are launched, and whose tokens nobody has read yet."""
+
+    ids: Sequence[Tensor]  # [1] each, on the draft's device
+    launched: Launched  # all passes that make it
+    read: Callable[[], Draft]  # waits for the tokens, and cuts what follows an end token
+    scores = None
+    parents = ()
+
+    @property
+    def aheads(self) -> list[Sequence[Tensor]]:
+        return [self.ids[:count] for count in range(len(self.ids) + 1)]
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return self.draft.tokens
+
+    @cached_property
+    def draft(self) -> Draft:
+        return self.read()
+
+
 class Drafter(ABC):
     """Proposes tokens for one sample. Only `drafting` must be written; the other methods do nothing by default."""
 
     drafts = True  # whether it ever proposes a token
 
     @abstractmethod
-    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
         """Propose up to `limit` tokens to follow the text, in steps, each a pass of a model that other texts may share.
         The tokens may depend on anything except the random numbers that the target's verdict will use."""
 

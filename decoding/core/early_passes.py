@@ -1,5 +1,6 @@
-"""Decoding without drafts, one token ahead. A GPU's passes choose their token themselves, so each begins before the
-host has read the choice of the one before it."""
+"""Passes of a target that begin before the host has read what they read. On a GPU a text without drafts is decoded one
+token ahead, because its passes choose their tokens themselves, and a draft is judged while its tokens are on their way.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from decoding.core.drafter import Drafter
+from decoding.core.drafter import Drafter, QueuedDraft
 from decoding.dice.choosing import Choosing
 from decoding.dice.dice import Dice, PendingVerdict, SharedDice, pending_verdict
 from decoding.dice.sampling import Sampling
@@ -84,6 +85,11 @@ def early_passes_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int)
     if drafter.drafts or not dice.sampling.fixes_the_text or not isinstance(target, FastRunner):
         return None
     return EarlyPasses(target, dice, end) if target.can_follow else None
+
+
+def judges_unread(target: ModelRunner, queued: QueuedDraft) -> bool:
+    """Whether the target's pass can take a draft's ids from the device that chose them."""
+    return isinstance(target, FastRunner) and target.can_follow and queued.launched.device == target.device
 
 
 def _chooser(runner: FastRunner, dice: Dice) -> Chooser:

@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections import abc
 from dataclasses import dataclass
 
+import torch
 from torch import Tensor
 
-from decoding.core.drafter import EMPTY, Draft, Drafter
-from decoding.core.early_passes import EarlyPasses, early_passes_of
+from decoding.core.drafter import EMPTY, Draft, Drafter, QueuedDraft
+from decoding.core.early_passes import EarlyPasses, early_passes_of, judges_unread
 from decoding.core.ending import Decoded, Ending
 from decoding.dice.dice import Dice, PendingVerdict, pending_verdicts
 from decoding.dice.verify import Verdict
 from decoding.errors import BadPrompt, BrokenModel
-from decoding.models.devices import Launched
-from decoding.models.runner import Feed, ModelRunner, Steps, TreeReading, align
+from decoding.models.devices import Launched, sent_to
+from decoding.models.runner import Feed, ModelRunner, Steps, TakesUnread, TreeReading, align
 from decoding.trace.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.trace.timing import Clock
 
@@ -53,6 +54,8 @@ class Sequence:
         self._end = _end(self._start, self.max_new_tokens, self.target.context)
         self._round = 0
         self._draft = EMPTY
+        self._queued: QueuedDraft | None = None  # if the target is to judge what nobody has read
+        self._late: abc.Sequence[int] = ()  # tokens that the target reads before these
         self._pending: PendingVerdict
         self._early: EarlyPasses | None = None  # if passes begin before the last choice has been read
         self._tree: TreeReading
@@ -110,15 +113,25 @@ class Sequence:
         """Draft, in steps."""
         self._round += 1
         self._began = self.clock.now()
+        self._draft, self._queued = EMPTY, None
         try:
-            self._draft = yield from self.drafter.drafting(self.text, self._end - len(self.text) - 1)
+            drafted = yield from self.drafter.drafting(self.text, self._end - len(self.text) - 1)
+            if isinstance(drafted, Draft):
+                self._draft = drafted
+            elif judges_unread(self.target, drafted):
+                self._queued = drafted
+            else:
+                self._draft = drafted.draft
         except BrokenModel as error:
             self.error = error
         self._drafted = self.clock.now()
 
     def ask(self) -> Feed:
         """Return what the target must read to judge the draft, and how many rows of logits that takes."""
-        text, draft, target = self.text, self._draft, self.target
+        text, draft, target, queued = self.text, self._draft, self.target, self._queued
+        if queued:
+            self._late = align(target, text)
+            return target, torch.cat([sent_to(target.device, self._late), *queued.ids]), len(queued.ids) + 1
         self.drafter.anticipate(text, draft)
         self._asked = self.clock.now()
         need = len(draft.tokens) + 1
@@ -132,7 +145,7 @@ class Sequence:
 
     def launch_verdict(self, logits: Tensor) -> None:
         """Launch the verdict on the draft."""
-        self._pending = (self._early or self.dice).launch_verdict(logits, self._draft)
+        self._pending = (self._early or self.dice).launch_verdict(logits, self._queued or self._draft)
 
     @staticmethod
     def launch_verdicts(sequences: abc.Sequence[Sequence], logits: abc.Sequence[Tensor]) -> None:
@@ -143,11 +156,11 @@ class Sequence:
 
     def shares_choice(self, logits: Tensor) -> bool:
         """Whether its verdict can be launched with those of others. A CPU chooses faster for one text at a time."""
-        return logits.device.type != "cpu" and self._early is None and self.dice.sampling.fixes_the_text
+        return logits.device.type != "cpu" and not (self._early or self._queued) and self.dice.sampling.fixes_the_text
 
     def commit_verdict(self, shared: SharedPass) -> None:
         """Wait for the verdict, emit the round's events, and append its tokens to the text."""
-        draft, pending = self._draft, self._pending
+        pending = self._pending
         self.drafter.meanwhile(pending.is_done)
         try:
             verdict = pending.verdict()
@@ -155,12 +168,22 @@ class Sequence:
             self.error = error
             return
         verified = self.clock.now()
+        if self._queued:
+            self._take(self._queued, verified - pending.took_since(self._queued.launched))
+        draft = self._draft
         self._tell(draft, verdict, verified, shared)
         self._free_since = verified
         self.drafter.observe(draft, verdict)
         if draft.parents:
             self._tree.adopt(verdict.path)
         self._append([*draft.accepted(verdict), verdict.token])
+
+    def _take(self, queued: QueuedDraft, drafted_ns: int) -> None:
+        """Take up a draft that has been read, and was complete at this time."""
+        self._draft = queued.draft
+        self._drafted = self._asked = max(self._began, drafted_ns)
+        if isinstance(self.target, TakesUnread):
+            self.target.tell([*self._late, *self._draft.tokens])
 
     def finish(self, reason: FinishReason) -> None:
         self.reason = reason

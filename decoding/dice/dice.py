@@ -40,7 +40,7 @@ class DraftToJudge(Protocol):
     @property
     def parents(self) -> tuple[int, ...]: ...  # of a tree; empty if the draft is a chain
     @property
-    def aheads(self) -> list[tuple[int, ...]]: ...  # the tokens before each choice of the target
+    def aheads(self) -> Sequence[Ahead]: ...  # the tokens before each choice of the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +63,10 @@ class PendingVerdict:
     def is_done(self) -> bool:
         """Say if the verdict is there, without waiting."""
         return self._launched.is_done
+
+    def took_since(self, earlier: Launched) -> int:
+        """Return how long the device took from earlier launches to this verdict, which is there, in ns."""
+        return self._launched.took_since(earlier)
 
     def verdict(self) -> Verdict:
         self._launched.wait()
@@ -188,7 +192,7 @@ class Greedy(Dice):
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
     def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
-        return pending_verdict(self.choose(logits, draft.aheads).ids, draft.tokens, draft.parents)
+        return pending_verdict(self.choose(logits, draft.aheads).ids, draft)
 
 
 class SharedDice(Greedy):
@@ -275,10 +279,10 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
-def pending_verdict(ids: Tensor, tokens: Sequence[int] = (), parents: Sequence[int] = ()) -> PendingVerdict:
+def pending_verdict(ids: Tensor, draft: DraftToJudge | None = None) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
     own = on_its_way(ids)
-    return _pending(Launched(ids.device), own, tokens, parents)
+    return _pending(Launched(ids.device), own, draft)
 
 
 def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list[PendingVerdict]:
@@ -288,13 +292,13 @@ def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list
     own = on_its_way(_best(torch.cat(found)))
     launched = Launched(found[0].device)
     each = zip(asked, torch.split_with_sizes(own, [len(rows) for rows in found]), strict=True)
-    return [_pending(launched, ids, draft.tokens, draft.parents) for (_, _, draft), ids in each]
+    return [_pending(launched, ids, draft) for (_, _, draft), ids in each]
 
 
-def _pending(launched: Launched, own: Tensor, tokens: Sequence[int], parents: Sequence[int]) -> PendingVerdict:
-    if parents:
-        return PendingVerdict(launched, lambda: by_tree(_read(own), tokens, parents))
-    return PendingVerdict(launched, lambda: by_equality(_read(own), tokens))
+def _pending(launched: Launched, own: Tensor, draft: DraftToJudge | None) -> PendingVerdict:
+    if draft and draft.parents:
+        return PendingVerdict(launched, lambda: by_tree(_read(own), draft.tokens, draft.parents))
+    return PendingVerdict(launched, lambda: by_equality(_read(own), draft.tokens if draft else ()))
 
 
 def _padded(aheads: Sequence[Ahead]) -> npt.NDArray[np.int64]:

@@ -66,6 +66,16 @@ class DraftClassifier:
             logits = torch.where(rows[:, features.COPIED] > 0.0, self.copied.logits(rows), logits)
         return logits.sigmoid_()
 
+    @torch.inference_mode()
+    def of_rounds(self, rounds: Tensor) -> Tensor:
+        """Estimate each token of `Recording.rounds`: [N, cap]."""
+        count, cap, _ = rounds.shape
+        own = features.own(rounds)
+        previous = torch.cat((torch.ones(count, 1), own[:, :-1]), 1)
+        position = torch.arange(1.0, cap + 1).expand(count, -1)
+        table = features.in_round(rounds.flatten(0, 1), previous.flatten(), position.flatten())
+        return self(table).view(count, cap)
+
     def scaled(self, scale: float, shift: float) -> DraftClassifier:
         """Scale and shift the logit of a drafted token's estimate. Those of copied tokens stay, in files where one
         network is for both too."""

@@ -85,6 +85,19 @@ class Recording:
     def record(self) -> Record:
         return Record.of(self.matches.tolist(), self.max_new_tokens, self.tail_room, self.ended)
 
+    def rounds(self, cap: int) -> Tensor:
+        """Return the static features of the rounds that start at each position, `cap` tokens each: [N, cap, STATIC].
+        After a round's first refused token they are those of the tail."""
+        count = len(self.matches)
+        runs = torch.tensor(self.record.runs)
+        starts, steps = torch.arange(count)[:, None], torch.arange(cap)[None]
+        rows = self.static[(starts + steps).clamp(max=count - 1)]
+        if not self.tails.numel():
+            return rows
+        tail_of = ((~self.matches).cumsum(0) - 1)[(starts[:, 0] + runs).clamp(max=count - 1)].clamp(min=0)
+        depth = (steps - runs[:, None] - 1).clamp(0, self.tails.shape[1] - 1)
+        return torch.where((steps <= runs[:, None])[..., None], rows, self.tails[tail_of[:, None], depth])
+
 
 def record(
     prompt: str,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from decoding.core.batch_state import BatchState
-from decoding.core.drafter import EMPTY, Draft, Drafter
+from decoding.core.drafter import EMPTY, Draft, Drafter, QueuedDraft
 from decoding.dice.choosing import Choices, Choosing, ChoosingPass, LaunchedToken
 from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
@@ -75,11 +76,13 @@ class SourceDrafter(Drafter):
         elif model and len(text) <= model.context:  # if the prompt is longer, the target decodes alone
             read_prompt(model, text)
 
-    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
         view = self.view
         view.text, view.room, self._grown = text, limit, None
         self._began = view.now()
         draft = yield from self._draft(self.source.propose(view), text)
+        if self.source.weighs and isinstance(draft, QueuedDraft):
+            draft = draft.draft  # it learns how long drafting took
         self._ready = view.now()
         return draft
 
@@ -94,7 +97,7 @@ class SourceDrafter(Drafter):
         drafting = self._ready - self._began
         self.source.judged(Judgement(draft, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
 
-    def _draft(self, asking: Asking, text: Sequence[int]) -> Steps[Draft]:
+    def _draft(self, asking: Asking, text: Sequence[int]) -> Steps[Draft | QueuedDraft]:
         ask = next_of(asking)
         if isinstance(ask, Foresee):
             ask = next_of(asking, (yield from self._foreseen(ask, text)))
@@ -125,10 +128,11 @@ class SourceDrafter(Drafter):
             asking = until_refused(self.source.lookahead)
             next(asking)
             drafted = yield from self._chain(asking, text, ())
+            assert isinstance(drafted, Draft), "what is seen is read"
             run = len(drafted.tokens) - (drafted.stop == "rule")
             return run, fate.accepted(text, ask.copy) if ask.copy else 0
 
-    def _chain(self, asking: Asking, text: Sequence[int], copied: tuple[int, ...]) -> Steps[Draft]:
+    def _chain(self, asking: Asking, text: Sequence[int], copied: tuple[int, ...]) -> Steps[Draft | QueuedDraft]:
         """Let the model draft after copied tokens. The source has asked for the first step."""
         room = min(self.view.room, self._model.context - len(text)) - len(copied)
         if room <= 0:
@@ -209,9 +213,8 @@ class SourceDrafter(Drafter):
         certain.scatter_(1, torch.tensor(copied, device=drafted.device)[:, None], 0.0)
         return torch.cat((certain, drafted))
 
-    def _queued(self, asking: Asking, text: Sequence[int], room: int, choices: Choices) -> Steps[Draft]:
-        """Launch the whole draft before its first token is known. Then cut what follows an end token, where the text
-        would end."""
+    def _queued(self, asking: Asking, text: Sequence[int], room: int, choices: Choices) -> Steps[QueuedDraft]:
+        """Launch the whole draft before its first token is known."""
         model = self._model
         reader, launched = ChoosingPass(model, choices), list[LaunchedToken]()
         fed: Sequence[int] | Tensor = align(model, text)
@@ -221,7 +224,12 @@ class SourceDrafter(Drafter):
             launched.append(choices.last)
             fed = choices.last.next
             stop = self._stop(next_of(asking), len(launched), room)
-        read = [each.read() for each in launched]
+        ids = [each.next for each in launched]
+        return QueuedDraft(ids, launched[-1].launched, partial(self._unqueued, launched, stop))
+
+    def _unqueued(self, launched: Sequence[LaunchedToken], stop: StopReason) -> Draft:
+        """Read a launched draft, and cut what follows an end token, where the text would end."""
+        model, read = self._model, [each.read() for each in launched]
         tokens = [token for token, _, _ in read]
         if min(tokens) < 0:
             raise broken()

@@ -6,11 +6,17 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from decoding.drafting.strategy import LLAMA_CPP, EngineSetting, assistant, llama_draft
+from decoding.drafting.strategy import LLAMA_CPP, EngineSetting
 
 
 def transformers(tokens: int, threshold: float = 0, note: str = "") -> EngineSetting:
-    return EngineSetting("transformers", assistant(tokens, threshold), note)
+    """Line of code that configures an assistant. The assistant reads its own `generation_config`; the same settings
+    passed to `generate` have no effect."""
+    line = (
+        f"assistant_model.generation_config.update(num_assistant_tokens={tokens}, "
+        f"num_assistant_tokens_schedule='constant', assistant_confidence_threshold={threshold:g})"
+    )
+    return EngineSetting("transformers", line, note)
 
 
 def vllm(config: Mapping[str, Any]) -> EngineSetting:
@@ -29,5 +35,8 @@ def sglang(lookahead: int, note: str = "") -> EngineSetting:
 
 
 def llama_cpp(lookahead: int, threshold: float = 0, users: int = 1, note: str = "") -> EngineSetting:
+    """Options of llama-server. Without `--spec-type` it loads the draft and never uses it."""
+    stops = f" --spec-draft-p-min {threshold:g}" if threshold else ""
     slots = f" --parallel {users}" if users > 1 else ""
-    return EngineSetting(LLAMA_CPP, llama_draft(lookahead, threshold) + slots, note)
+    options = f"-md DRAFT --spec-type draft-simple --spec-draft-n-max {lookahead}{stops}{slots}"
+    return EngineSetting(LLAMA_CPP, options, note)

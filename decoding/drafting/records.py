@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import takewhile
 
 from decoding.drafting.tree_shapes import TreeShape
 
@@ -58,6 +59,11 @@ class Written:
     text: Sequence[int]
     room: int  # most tokens that the text could have had
     ends: Collection[int] = ()
+
+    def agreeing(self, at: int, tokens: Sequence[int]) -> int:
+        """Count the tokens of a draft at this position that the text has too, up to the first that it has not."""
+        pairs = zip(tokens, self.text[at : at + len(tokens)], strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
 GrownAlong = Mapping[int, Sequence[TreeShape]]  # by width: the tree of the likeliest paths at each token of a text

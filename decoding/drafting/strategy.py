@@ -102,33 +102,6 @@ SourceOf = Callable[..., Source]  # called with what is Given, and the strategy'
 Settings = Mapping[str, Value]
 
 
-def assistant(tokens: int, threshold: float) -> str:
-    """Line of code that configures a transformers assistant. The assistant reads its own `generation_config`; the same
-    settings passed to `generate` have no effect."""
-    return (
-        f"assistant_model.generation_config.update(num_assistant_tokens={tokens}, "
-        f"num_assistant_tokens_schedule='constant', assistant_confidence_threshold={threshold:g})"
-    )
-
-
-def llama_draft(tokens: int, threshold: float) -> str:
-    """Options of llama-server. Without `--spec-type` it loads the draft and never uses it."""
-    stops = f" --spec-draft-p-min {threshold:g}" if threshold else ""
-    return f"-md DRAFT --spec-type draft-simple --spec-draft-n-max {tokens}{stops}"
-
-
-def _no_settings() -> Iterable[Settings]:
-    return ()
-
-
-def _nothing_finer(params: Settings) -> Iterable[Settings]:
-    return ()
-
-
-def _no_exports(params: Settings) -> Iterable[EngineSetting]:
-    return ()
-
-
 @dataclass(frozen=True, slots=True)
 class Strategy:
     slug: str
@@ -143,11 +116,11 @@ class Strategy:
     price_rule: Callable[[Settings], str] = lambda params: ""  # which of its classifier's prices it uses, if any
     swept: tuple[str, ...] = ()  # rules of a classifier's sweep that move this strategy's threshold
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
-    grid: Callable[[], Iterable[Settings]] = _no_settings  # settings that the planner tries
-    finer: Callable[[Settings], Iterable[Settings]] = _nothing_finer  # and then, near the best of the grid
+    grid: Callable[[], Iterable[Settings]] = lambda: ()  # settings that the planner tries
+    finer: Callable[[Settings], Iterable[Settings]] = lambda params: ()  # and then, near the best of the grid
     not_in_traces: str = ""  # a setting, as a label, that what-if cannot replay
     why_not: str = ""  # the reason
-    exports: Callable[[Settings], Iterable[EngineSetting]] = _no_exports  # what to set in other engines
+    exports: Callable[[Settings], Iterable[EngineSetting]] = lambda params: ()  # what to set in other engines
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve

@@ -46,14 +46,17 @@ class LoadedTokenizer:
 
 
 @dataclass(frozen=True)
-class LoadedModel:
+class ModelTokens:
+    """The part of a model that concerns tokens, without its weights."""
+
+    tokenizer: LoadedTokenizer
+    end_tokens: frozenset[int]
+
+
+@dataclass(frozen=True)
+class LoadedModel(ModelTokens):
     folder: ModelFolder
     runner: FastRunner | TransformersRunner
-    tokenizer: LoadedTokenizer
-
-    @property
-    def end_tokens(self) -> frozenset[int]:
-        return self.folder.end_tokens
 
 
 def load(
@@ -74,28 +77,19 @@ def load(
     try:
         with _quiet():
             tokenizer = tokenizer_of(facts)
+            made: FastModel | TransformersModel
             if facts.shape is not None and runner == "auto":
                 weights = weights_of(facts.shape, TensorFiles(facts.files))
-                return LoadedModel(
-                    facts,
-                    FastModel(facts.shape, weights, dtype=dtype, context=context, device=device).new_runner(),
-                    tokenizer,
-                )
-            return LoadedModel(facts, TransformersModel(_model(facts, dtype, device), context).new_runner(), tokenizer)
+                made = FastModel(facts.shape, weights, dtype=dtype, context=context, device=device)
+            else:
+                made = TransformersModel(_model(facts, dtype, device), context)
+            return LoadedModel(tokenizer, facts.end_tokens, facts, made.new_runner())
     except SafetensorError as error:
         raise BadCheckpoint(f"The weights of {facts.path} cannot be read ({error}). Copy them again.") from None
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise OutOfMemory(
             f"{device} could not hold {facts.path}: {_first_line(error)} Use a smaller model, dtype or context."
         ) from None
-
-
-@dataclass(frozen=True)
-class ModelTokens:
-    """The part of a model that concerns tokens, without its weights."""
-
-    tokenizer: LoadedTokenizer
-    end_tokens: frozenset[int]
 
 
 def tokens_of(folder: Path) -> ModelTokens:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -146,10 +147,12 @@ class Launched:
     """Marker of what has been launched on a device's current stream so far. On a CPU everything is already done."""
 
     def __init__(self, device: torch.device) -> None:
+        self.device = device
         self._event: Any = None
+        self._at = time.perf_counter_ns()
         if device.type == "cuda":
             new_event: Any = torch.cuda.Event
-            self._event = new_event()
+            self._event = new_event(enable_timing=True)
             self._event.record(torch.cuda.current_stream(device))
 
     @property
@@ -161,6 +164,12 @@ class Launched:
         """Wait for these launches alone: other streams of the device go on."""
         if self._event is not None:
             self._event.synchronize()
+
+    def took_since(self, earlier: Launched) -> int:
+        """Return the time between the ends of earlier launches and of these, which are done, in ns."""
+        if self._event is None:
+            return self._at - earlier._at
+        return int(1e6 * earlier._event.elapsed_time(self._event))
 
 
 def on_its_way(tensor: torch.Tensor) -> torch.Tensor:

@@ -49,12 +49,10 @@ def refuse_gguf(path: Path) -> None:
 
 
 def _is_gguf(file: Path) -> bool:
-    return file.is_file() and _first_bytes(file) == GGUF
-
-
-def _first_bytes(file: Path) -> bytes:
+    if not file.is_file():
+        return False
     with file.open("rb") as opened:
-        return opened.read(len(GGUF))
+        return opened.read(len(GGUF)) == GGUF
 
 
 def _check_counts(file: Path) -> None:

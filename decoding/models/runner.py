@@ -178,7 +178,7 @@ class TakesUnread(Protocol):
     """A runner that has not read ids that were fed as tensors, and would wait for them."""
 
     def tell(self, ids: Sequence[int]) -> None:
-        """Take these ids as those of all tokens that it has not read."""
+        """Take these ids as those of all tokens that it has not read, if they are as many."""
         ...
 
 

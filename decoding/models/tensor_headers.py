@@ -64,6 +64,8 @@ def _end_of(places: list[list[int]]) -> int:
 def _tensor(entry: Mapping[str, Any]) -> TensorHeader:
     header = TensorHeader(str(entry["dtype"]), tuple(entry["shape"]))
     start, end = entry["data_offsets"]
+    if not header.dtype.isidentifier():
+        raise ValueError("no name of a format")
     if not all(type(number) is int for number in (*header.shape, start, end)) or len(header.shape) > MOST_DIMENSIONS:
         raise ValueError("no whole numbers")
     # BYTES has no formats with several values per byte; the library that reads them checks their sizes.

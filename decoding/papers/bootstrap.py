@@ -39,9 +39,5 @@ def estimate(parts: Sequence[T], compute: Callable[[Sequence[T]], float], draws:
     return Estimate(value, found[round(0.025 * last)], found[round(0.975 * last)])
 
 
-def mean(parts: Sequence[float]) -> Estimate:
-    return estimate(parts, statistics.fmean)
-
-
 def median(parts: Sequence[float]) -> Estimate:
     return estimate(parts, statistics.median)

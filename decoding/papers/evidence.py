@@ -3,66 +3,108 @@ goes on where an earlier one was killed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from decoding.backends import joint_probing
+from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, parse_choices
+from decoding.core.load import Load
+from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco import training
 from decoding.disco.classifier import DraftClassifier
-from decoding.drafting.ssd_settings import SpeculatorSettings
-from decoding.papers import by_temperature, together, transfer
+from decoding.measure.schedule import SampleKey
+from decoding.papers import batches, transfer
+from decoding.papers.batches import Ran, RunBatches, SimulatedBatches
 from decoding.papers.bootstrap import Estimate, median
-from decoding.papers.recordings import Recordings
-from decoding.papers.runs import Ran, Traces, run
+from decoding.papers.chances import outcomes_of
+from decoding.papers.outcomes import Outcomes
 from decoding.papers.settings import (
+    AUTOREGRESSIVE,
     BATCHES,
     BRANCHES_EACH,
     CAP,
+    CONSTANTS,
+    FAN_OUTS,
+    HELD_BACK,
     LONGEST_TOGETHER,
     LOOKAHEADS,
     NEEDS,
+    STATICS,
+    TABLE,
     TEMPERATURES,
 )
-from decoding.papers.simulation import SimulatedBatches
-from decoding.papers.together import MergedRuns
+from decoding.papers.shelf import Shelf, StudyCancelled
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_from, undisturbed
+from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
+from decoding.replay.confirming import run_all
 from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.playing import ANYTIME
-from decoding.replay.ssd.recording import plan_for, track_of
+from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import samples_of_probe
 from decoding.strategies import disco, ssd, threshold
 from decoding.strategies.disco import RULES
+from decoding.trace.events import Event, EventSink, Recorder
+
+OnDone = Callable[[int], None]
+Traces = Mapping[str, Sequence[Sequence[Event]]]  # by label
+
+
+class Phase(NamedTuple):
+    """Part of the evidence. Progress is counted in its samples."""
+
+    name: str
+    samples: int
+    kept_as: str  # on the shelf; empty: an attempt always makes it
+
+
+@dataclass(frozen=True)
+class PromptSet:
+    name: str
+    prompts: Sequence[PromptItem] = ()
 
 
 @dataclass
-class Evidence(Recordings):
+class Evidence:
+    pair: ModelPair
+    prompts: Sequence[PromptItem]
+    sampling: Sampling  # of DISCO's figures; SSD's have temperatures of their own
+    shelf: Shelf
+    on_progress: Callable[[str, int, int], None] = lambda phase, done, due: None  # samples done and due
+    on_kept: Callable[[str, Any], None] = lambda name, data: None
+    cancelled: Callable[[], bool] = never
+    own_set: str = "these prompts"  # name of their set
+    also: PromptSet = PromptSet("")  # further prompts, of another set
     classifier_name: str | None = ""  # None: there is none
+    _texts: dict[float, RecordedSet] = field(init=False, default_factory=dict)
+
+    # What there is ----------------------------------------------------------------------------------------------------
 
     def lacks(self, needs: Iterable[str]) -> str:
         """Say what is missing of these needs; empty if nothing is."""
-        return "; ".join(NEEDS[need] for need in needs if not self._has(need))
+        return "; ".join(NEEDS[need] for need in needs if not self._has[need])
 
-    def _has(self, need: str) -> bool:
-        match need:
-            case "a classifier":
-                return self.classifier is not None
-            case "a second core":
-                return self.has_second_core
-            case "sets to move between" if self.also.prompts:
-                return min(len(self.prompts), len(self.also.prompts)) >= transfer.FEWEST
-            case "sets to move between":
-                return self.classifier is not None and len(self.categories) > 1
-            case _:
-                return len(self.categories) > 1
+    @cached_property
+    def _has(self) -> dict[str, bool]:
+        has_classifier, has_categories = self.classifier is not None, len(self.categories) > 1
+        fewest = min(len(self.prompts), len(self.also.prompts))
+        return {
+            "a classifier": has_classifier,
+            "a second core": self.has_second_core,
+            "sets to move between": fewest >= transfer.FEWEST
+            if self.also.prompts
+            else has_classifier and has_categories,
+            "several categories": has_categories,
+        }
 
     @cached_property
     def classifier(self) -> DraftClassifier | None:
@@ -77,7 +119,7 @@ class Evidence(Recordings):
         name = self.classifier_name
         return "" if name is None or not self.classifier else self.pair.misfit("This figure", name, self.sampling)
 
-    @property
+    @cached_property
     def has_second_core(self) -> bool:
         return self.pair.process_of(choose(ssd.STRATEGY.slug)) is not None
 
@@ -88,6 +130,139 @@ class Evidence(Recordings):
         for number, prompt in enumerate(self.prompts):
             found.setdefault(prompt.category or "none", []).append(number)
         return found
+
+    @property
+    def names_of_sets(self) -> list[str]:
+        """Names of the two sets, which may be parts of one."""
+        is_same = self.own_set == self.also.name
+        return [self.own_set, f"{self.also.name}, further" if is_same else self.also.name]
+
+    def at(self, temperature: float) -> Sampling:
+        """The study's sampling at another temperature, with dice that fix the text."""
+        return dataclasses.replace(self.sampling, temperature=temperature, dice="shared")
+
+    # Phases -----------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def phases(self) -> dict[str, list[Phase]]:
+        """Phases of each piece of evidence, in the order in which they are made. Figures name the pieces."""
+        prompts, further, classifiers = len(self.prompts), len(self.also.prompts), int(self.classifier is not None)
+
+        def run(name: str, choices: int) -> Phase:
+            return Phase(name, choices * prompts, name)
+
+        def outcomes(temperature: float, *constants: float) -> Phase:
+            kept_as = f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
+            return Phase(_recording(temperature), prompts, kept_as)
+
+        return {
+            "study": [Phase("recording", prompts, "")],
+            "costs": [Phase("measuring prices", samples_of_probe(prompts, classifiers=classifiers), "costs")],
+            "also_study": [Phase("recording the other set", further, "")] * bool(further),
+            "ran": [run("running DISCO's table", TABLE + len(RULES) * classifiers)],
+            "greedy": [outcomes(0.0, 1.0)],
+            "ran_ssd": [run("running SSD", 1 + 2 * len(LOOKAHEADS))],
+            "joint": [Phase("measuring joint passes", len(BATCHES), "joint prices")],
+            "ran_together": [
+                run(f"running SSD, {Load(n)}", len(batches.choices(n))) for n in BATCHES * self.has_second_core
+            ],
+            "ran_by_temperature": [
+                run(f"running SSD at temperature {temperature:g}", 1 + len(FAN_OUTS))
+                for temperature in TEMPERATURES * self.has_second_core
+            ],
+            "temperatures": [outcomes(temperature, 1.0) for temperature in TEMPERATURES[1:]],
+            "constants": [outcomes(1.0, *CONSTANTS)],
+        }
+
+    def keep(self, name: str, data: Any) -> None:
+        """Put a piece, or a finished figure, on the shelf."""
+        self.shelf.write(name, data)
+        self.on_kept(name, data)
+
+    def _kept(self, phase: Phase, make: Callable[[OnDone], Any]) -> Any:
+        """Take what a phase makes from the shelf, or make it and put it there."""
+        name, due, kept_as = phase
+        if (kept := self.shelf.read(kept_as)) is None:
+            self.on_progress(name, 0, due)
+            kept = make(lambda done: self.on_progress(name, done, due))
+            self._require_whole()
+            self.keep(kept_as, kept)
+        self.on_progress(name, due, due)
+        return kept
+
+    def _require_whole(self) -> None:
+        if self.cancelled():
+            raise StudyCancelled
+
+    # Recordings -------------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def study(self) -> RecordedSet:
+        """Recordings at the study's own sampling, with what a refused draft would have gone on with."""
+        return self._recorded(self.phases["study"][0].name, self.sampling, tails=True)
+
+    @cached_property
+    def also_study(self) -> RecordedSet | None:
+        """Recordings of the further prompts, if there are any."""
+        found = self.phases["also_study"]
+        return self._recorded(found[0].name, self.sampling, True, self.also.prompts, "also ") if found else None
+
+    def _recorded(
+        self, phase: str, sampling: Sampling, tails: bool, prompts: Sequence[PromptItem] = (), shelved: str = ""
+    ) -> RecordedSet:
+        """Record each prompt. Texts that are kept are not written again."""
+        prompts = prompts or self.prompts
+        due, name = len(prompts), f"{shelved}texts {sampling.temperature:g} {sampling.dice}"
+        known = self.shelf.read(name) if sampling.fixes_the_text else None
+        found = planning.study(
+            self.pair,
+            prompts,
+            sampling,
+            tails=tails,
+            texts=known or {},
+            on_progress=lambda done: self.on_progress(phase, done, due),
+            cancelled=self.cancelled,
+        )
+        self._require_whole()
+        if known is None:
+            self.keep(name, {r.prompt: list(r.tokens[r.prompt_tokens :]) for r in found.recordings})
+        return found
+
+    def texts_at(self, temperature: float) -> RecordedSet:
+        if temperature not in self._texts:
+            self._texts[temperature] = self._recorded(_recording(temperature), self.at(temperature), tails=False)
+        return self._texts[temperature]
+
+    @cached_property
+    def greedy(self) -> list[Outcomes]:
+        """Outcomes of each prompt at temperature 0."""
+        return self._outcomes(self.phases["greedy"][0], 0.0)[1.0]
+
+    @cached_property
+    def temperatures(self) -> dict[float, list[Outcomes]]:
+        """Outcomes of each prompt by temperature."""
+        warm = zip(TEMPERATURES[1:], self.phases["temperatures"], strict=True)
+        return {0.0: self.greedy, **{t: self._outcomes(phase, t)[1.0] for t, phase in warm}}
+
+    @cached_property
+    def constants(self) -> dict[float, list[Outcomes]]:
+        """Outcomes at temperature 1 for constants of Saguaro sampling."""
+        return self._outcomes(self.phases["constants"][0], 1.0, CONSTANTS)
+
+    def _outcomes(
+        self, phase: Phase, temperature: float, constants: Sequence[float] = (1.0,)
+    ) -> dict[float, list[Outcomes]]:
+        def make(_: OnDone) -> list[list[dict[str, Any]]]:
+            rows, sampling, draft = [], self.at(temperature), self.pair.require_draft("Hits of SSD")
+            for recording in self.texts_at(temperature).recordings:
+                self._require_whole()
+                tokens, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
+                found = outcomes_of(self.pair.target, draft, tokens, text, sampling, constants, HELD_BACK)
+                rows.append([found[constant].to_dict() for constant in constants])
+            return rows
+
+        rows = self._kept(phase, make)
+        return {c: [Outcomes(**row[i]) for row in rows] for i, c in enumerate(constants)}
 
     @cached_property
     def judged(self) -> list[list[tuple[float, float]]]:
@@ -101,43 +276,34 @@ class Evidence(Recordings):
             found[number].append((estimate, accepted))
         return found
 
-    # Prices and runs --------------------------------------------------------------------------------------------------
+    # Prices -----------------------------------------------------------------------------------------------------------
 
     @cached_property
     def costs(self) -> CostModel:
         """Costs of passes at the study's sampling."""
-        phase, due = (
-            "measuring prices",
-            samples_of_probe(len(self.prompts), classifiers=int(self.classifier is not None)),
-        )
-        self.on_progress(phase, 0, due)
+        [phase] = self.phases["costs"]
         name = self.classifier_name if self.classifier else None
 
-        def probed() -> dict[str, Any]:
-            costs = probing.probe(self.pair, self.prompts, self.sampling, name, partial(self.on_progress, phase))
-            return costs.for_one()
+        def probed(_: OnDone) -> dict[str, Any]:
+            on_progress = partial(self.on_progress, phase.name)
+            return probing.probe(self.pair, self.prompts, self.sampling, name, on_progress).for_one()
 
-        kept = self._kept("costs", probed)
-        self.on_progress(phase, due, due)
-        return CostModel.from_dict(kept)
+        return CostModel.from_dict(self._kept(phase, probed))
 
     @cached_property
     def joint(self) -> CostModel:
         """Costs of passes that several texts share."""
-        self.on_progress("measuring joint passes", 0, len(BATCHES))
-        kept = self._kept("joint prices", self._joint)
-        self.on_progress("measuring joint passes", len(BATCHES), len(BATCHES))
-        return CostModel.from_dict(kept)
-
-    def _joint(self) -> dict[str, Any]:
-        return joint_probing.measure(self.pair, BATCHES[-1], self.at(0.0)).to_dict()
+        made = self._kept(
+            self.phases["joint"][0], lambda _: joint_probing.measure(self.pair, BATCHES[-1], self.at(0.0)).to_dict()
+        )
+        return CostModel.from_dict(made)
 
     @cached_property
     def lookahead(self) -> int:
         """Best static lookahead by replay: by the median over prompts, as figures show it."""
         study, costs = self.study, self.costs
-        baseline = study.play(planning.AUTOREGRESSIVE)
-        best = max(planning.STATICS, key=lambda choice: costs.speedup(study.play(choice), baseline))
+        baseline = study.play(AUTOREGRESSIVE)
+        best = max(STATICS, key=lambda choice: costs.speedup(study.play(choice), baseline))
         return int(best.params["lookahead"])
 
     def part(self, places: Sequence[int]) -> RecordedSet:
@@ -147,18 +313,13 @@ class Evidence(Recordings):
     @cached_property
     def transferred(self) -> dict[tuple[str, str], Estimate]:
         """Speed over the best static lookahead, by the set that a classifier was trained on and the set it judges."""
+        assert self.also_study, "only where there are further prompts"
         return transfer.matrix(dict(zip(self.names_of_sets, (self.study, self.also_study), strict=True)), self.costs)
-
-    @property
-    def names_of_sets(self) -> list[str]:
-        """Names of the two sets, which may be parts of one."""
-        is_same = self.own_set == self.also.name
-        return [self.own_set, f"{self.also.name}, further" if is_same else self.also.name]
 
     def tuned(self, study: RecordedSet) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""
         thresholds = {rule: self.priced.tuned(rule) for rule in RULES}
-        return planning.tuned(study, study.estimates(self.priced), thresholds)
+        return planning.tuned(study, self.priced, thresholds)
 
     @cached_property
     def priced(self) -> DraftClassifier:
@@ -166,12 +327,14 @@ class Evidence(Recordings):
         assert self.classifier_name is not None, "only figures that need a classifier ask"
         return self.pair.priced(self.classifier_name, self.costs, self.sampling)
 
+    # Runs -------------------------------------------------------------------------------------------------------------
+
     @property
     def stopping(self) -> dict[str, Choice]:
         """Choices of DISCO's speed-up table, by what the paper calls them."""
         found = {
-            "static, 5 tokens": planning.static(5),
-            "best static": planning.static(self.lookahead),
+            "static, 5 tokens": STATICS[4],
+            "best static": STATICS[self.lookahead - 1],
             "rule of +2 and -1": planning.HEURISTIC,
             "confidence of 0.4": parse_choices(f"{threshold.STRATEGY.slug}:0.4,cap={CAP}")[0],
         }
@@ -184,17 +347,17 @@ class Evidence(Recordings):
     @cached_property
     def ran(self) -> Ran:
         """DISCO's table, run."""
-        return self._ran("running DISCO's table", [planning.AUTOREGRESSIVE, *self.stopping.values()], self.sampling)[0]
+        return self._ran(self.phases["ran"][0], [AUTOREGRESSIVE, *self.stopping.values()], self.sampling)[0]
 
     @property
     def speculating(self) -> list[Choice]:
         """SSD and static at the same lookaheads."""
-        return [*map(planning.static, LOOKAHEADS), *(by_temperature.ahead(k, "uniform") for k in LOOKAHEADS)]
+        return [STATICS[k - 1] for k in LOOKAHEADS] + [batches.ahead_of(k, BRANCHES_EACH) for k in LOOKAHEADS]
 
     def fastest(self, *, is_ahead: bool) -> Choice:
         """The fastest SSD, or fixed lookahead, of those that ran."""
         kind = [choice for choice in self.speculating if choice.spec.prepares_ahead is is_ahead]
-        return max(kind, key=lambda choice: self.ran_ssd.ratio(choice.label, planning.AUTOREGRESSIVE.label).value)
+        return max(kind, key=lambda choice: self.ran_ssd.ratio(choice, AUTOREGRESSIVE).value)
 
     @cached_property
     def ran_ssd(self) -> Ran:
@@ -212,42 +375,81 @@ class Evidence(Recordings):
 
     @cached_property
     def _ssd(self) -> tuple[Ran, CostModel, CostModel]:
-        ran, made = self._ran("running SSD", [planning.AUTOREGRESSIVE, *self.speculating], self.at(0.0), _priced)
-        assert made is not None
+        ran, made = self._ran(self.phases["ran_ssd"][0], [AUTOREGRESSIVE, *self.speculating], self.at(0.0), _priced)
         return ran, CostModel.from_dict(made["beside"]), CostModel.from_dict(made["alone"])
 
     @cached_property
-    def ran_together(self) -> MergedRuns | None:
+    def ran_together(self) -> RunBatches | None:
         """SSD and static by batch size, each size kept as soon as it has run. None without a second core."""
-        if not self.has_second_core:
-            return None
-        sampling = together.shortened(self.at(0.0))
-        return MergedRuns.of(self._ran(together.phase(n), together.choices(n), sampling)[0] for n in BATCHES)
+        shorter = min(LONGEST_TOGETHER, self.sampling.max_new_tokens)
+        sampling = dataclasses.replace(self.at(0.0), max_new_tokens=shorter)
+        runs = [
+            self._ran(phase, batches.choices(texts), sampling)[0]
+            for texts, phase in zip(BATCHES, self.phases["ran_together"], strict=False)
+        ]
+        return RunBatches(Ran.merged(runs)) if runs else None
 
     @cached_property
     def ran_by_temperature(self) -> dict[float, dict[str, Estimate]]:
         """Speed of SSD over that of static by temperature, then by fan-out: each at the lookahead that was best at
         temperature 0. Empty without a second core."""
-        if not self.has_second_core:
-            return {}
-        plain, best = (self.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
-        ahead = {name: by_temperature.ahead(int(best.params["lookahead"]), name) for name in by_temperature.FAN_OUTS}
-        choices = [plain, *ahead.values()]
-        return {
-            temperature: {name: ran.ratio(choice.label, plain.label) for name, choice in ahead.items()}
-            for temperature in TEMPERATURES
-            for ran in [self._ran(by_temperature.phase(temperature), choices, self.at(temperature))[0]]
-        }
+        found: dict[float, dict[str, Estimate]] = {}
+        for temperature, phase in zip(TEMPERATURES, self.phases["ran_by_temperature"], strict=False):
+            plain, best = (self.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
+            lookahead = int(best.params["lookahead"])
+            ahead = {name: batches.ahead_of(lookahead, BRANCHES_EACH, fan_out=name) for name in FAN_OUTS}
+            ran = self._ran(phase, [plain, *ahead.values()], self.at(temperature))[0]
+            found[temperature] = {name: ran.ratio(choice, plain) for name, choice in ahead.items()}
+        return found
+
+    def _ran(
+        self,
+        phase: Phase,
+        choices: Sequence[Choice],
+        sampling: Sampling,
+        also: Callable[[Sequence[Choice], Traces], Any] = lambda choices, traces: None,
+    ) -> tuple[Ran, Any]:
+        every = [*{choice.label: choice for choice in choices}.values()]
+
+        def make(on_done: OnDone) -> dict[str, Any]:
+            traces: dict[str, list[Sequence[Event]]] = {choice.label: [] for choice in every}
+
+            def sink_for(key: SampleKey) -> EventSink:
+                recorder = Recorder()
+                traces[key.choice.label].append(recorder.events)
+                return recorder
+
+            rows = run_all(
+                self.pair,
+                self.prompts,
+                sampling,
+                every,
+                sink_for=sink_for,
+                on_progress=on_done,
+                cancelled=self.cancelled,
+            )
+            self._require_whole()
+            return {"ran": vars(_ran_of(rows)), "also": also(every, traces)}
+
+        kept = self._kept(phase, make)
+        return Ran(**{name: kept["ran"][name] for name in Ran.__dataclass_fields__}), kept["also"]
+
+    # Simulations ------------------------------------------------------------------------------------------------------
 
     def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
         """Tokens per second of SSD by the simulator: the median over greedy texts."""
-        return {lookahead: median(self._played(lookahead)) for lookahead in lookaheads}
+        tracks = [*map(track_of, self.texts_at(0.0).recordings)]
+        plans = {k: plan_of(batches.ahead_of(k, BRANCHES_EACH), self.pair.vocab, None) for k in lookaheads}
+        return {
+            k: median([simulate([track], plan, self.prices, ANYTIME).tokens_per_s_device for track in tracks])
+            for k, plan in plans.items()
+        }
 
     @cached_property
     def simulated_together(self) -> SimulatedBatches:
         """SSD and static by batch size, simulated along the heads of the greedy texts."""
-        heads = [recording.head(LONGEST_TOGETHER) for recording in self.texts_at(0.0).recordings]
-        return SimulatedBatches([*map(track_of, heads)], self.joint, self.pair.vocab, self._preparing)
+        tracks = [track_of(recording.head(LONGEST_TOGETHER)) for recording in self.texts_at(0.0).recordings]
+        return SimulatedBatches(tracks, self.joint, lambda c: plan_of(c, self.pair.vocab, None), self._preparing)
 
     def _preparing(self, choice: Choice) -> CostModel:
         """Costs of preparing from the runs at this load, or else from those of one text."""
@@ -255,36 +457,26 @@ class Evidence(Recordings):
         found = ran.preparing(choice, self.joint) if ran else None
         return found or undisturbed(self.joint, self.prices, self.single)
 
-    def _played(self, lookahead: int) -> list[float]:
-        settings = SpeculatorSettings(lookahead, BRANCHES_EACH * (lookahead + 1), "uniform", "neural")
-        plan = plan_for(settings, self.pair.vocab)
-        return [simulate([track], plan, self.prices, ANYTIME).tokens_per_s_device for track in self.tracks]
 
-    def _ran(
-        self,
-        phase: str,
-        choices: Sequence[Choice],
-        sampling: Sampling,
-        also: Callable[[Sequence[Choice], Traces], dict[str, Any]] | None = None,
-    ) -> tuple[Ran, dict[str, Any] | None]:
-        every = [*{choice.label: choice for choice in choices}.values()]
-        due = len(every) * len(self.prompts)
+def _ran_of(rows: Mapping[str, Mapping[str, Any]]) -> Ran:
+    """Read a run from its report's rows, by label."""
+    samples = {label: row["samples"] for label, row in rows.items()}
+    return Ran(
+        {label: {one["prompt"]: one["tokens_per_s"] for one in own} for label, own in samples.items()},
+        {label: [dict(one["hits"]) for one in own if one["hits"]] for label, own in samples.items()},
+        {label: _verifying_s(own) for label, own in samples.items()},
+    )
 
-        def make() -> dict[str, Any]:
-            ran, traces = run(
-                self.pair,
-                self.prompts,
-                every,
-                sampling,
-                on_progress=lambda done: self.on_progress(phase, done, due),
-                cancelled=self.cancelled,
-            )
-            self._require_whole()
-            return {"ran": ran.to_dict(), "also": also(every, traces) if also else None}
 
-        kept = self._kept(phase, make)
-        self.on_progress(phase, due, due)
-        return Ran(**kept["ran"]), kept["also"]
+def _verifying_s(samples: Sequence[Mapping[str, Any]]) -> float:
+    passes: int = sum(one["num_target_passes"] or 0 for one in samples)
+    verify_ns: int = sum(one["verify_ns"] for one in samples)
+    return 1e-9 * verify_ns / max(1, passes)
+
+
+def _recording(temperature: float) -> str:
+    """Name of a phase."""
+    return f"recording at temperature {temperature:g}"
 
 
 def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:

@@ -14,21 +14,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from decoding.dice.sampling import Sampling
 from decoding.papers.bootstrap import Estimate
+from decoding.papers.settings import Origin
 
 if TYPE_CHECKING:
     from decoding.papers.evidence import Evidence as Evidence
 else:
     Evidence = Any  # evidence loads torch; the figures name its type
 
-Origin = Literal["published", "measured", "replayed", "computed", "simulated", "theory"]
-ORIGINS: dict[Origin, str] = {
-    "published": "read from the paper",
-    "measured": "run on this machine",
-    "replayed": "recorded texts at prices measured on this machine",
-    "computed": "both models' probabilities along recorded texts; no clock",
-    "simulated": "played out at prices, not run",
-    "theory": "the paper's formula, fed with our numbers",
-}
 Format = Literal["number", "share", "times"]
 
 
@@ -82,19 +74,19 @@ class FigurePart:
 
 @dataclass(frozen=True)
 class Figure:
-    slug: str
     paper: Paper
     number: str  # in the paper
     title: str
     x: Axis
     y: Axis
     draw: Callable[[Evidence], FigurePart]
-    needs: Sequence[str] = ()  # names of `evidence.NEEDS`
-    uses: Sequence[str] = ()  # names of `evidence.PIECES`, besides what those need
+    needs: Sequence[str] = ()  # names of `settings.NEEDS`
+    uses: Sequence[str] = ()  # keys of `Evidence.phases`, besides what those need
     published: Sequence[Series] = ()
     unpublished: str = ""  # why there are no published points
     # Commands besides `papers` itself; {asked} stands for the study's `RepeatOptions`, {also} for its further set.
     recipe: Sequence[str] = ()
+    slug: str = ""  # the name of its file
 
 
 @dataclass(frozen=True)
@@ -144,7 +136,7 @@ def plain(slug: str, number: str, title: str, x: Axis, y: Axis, shown: Sequence[
 
 def described(figure: Figure, asked: RepeatOptions) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
-    also = f" --also {shlex.quote(asked.also)}" if asked.also and "also" in figure.uses else ""
+    also = f" --also {shlex.quote(asked.also)}" if asked.also and "also_study" in figure.uses else ""
     own = f"./drafthouse papers {asked}{also} --figures {figure.slug}"
     return {
         **plain(figure.slug, figure.number, figure.title, figure.x, figure.y, figure.published),

@@ -7,9 +7,9 @@ from typing import Any
 
 from decoding.dice.sampling import Sampling
 from decoding.papers.bootstrap import DRAWS
-from decoding.papers.figure import DISCO, ORIGINS, SSD
+from decoding.papers.figure import DISCO, SSD
 from decoding.papers.figures import FIGURES
-from decoding.papers.settings import LONGEST_TOGETHER, TEMPERATURES
+from decoding.papers.settings import LONGEST_TOGETHER, ORIGINS, TEMPERATURES
 
 DECODERS = {"fast": "Drafthouse's own decoder", "transformers": "the decoder of transformers"}
 ALIKE = ("repetition_penalty", "top_k", "top_p", "stop")  # settings of every figure
@@ -22,7 +22,7 @@ def methods(facts: Mapping[str, Any], figures: Sequence[Mapping[str, Any]]) -> s
     used = {piece for figure in drawn if figure["slug"] in FIGURES for piece in FIGURES[figure["slug"]].uses}
     sentences = [_setting(facts), *_sampling(facts["sampling"], drawn, used), *_classifier(facts, drawn)]
     sentences += [*_runs(drawn, used), *_points(drawn)]
-    if (also := facts["prompts"].get("also")) and "also" in used:
+    if (also := facts["prompts"].get("also")) and "also_study" in used:
         sentences.append(f"Transfer is to and from {also['count']} prompts of {also['set']}.")
     if facts.get("noise"):
         sentences.append(f"Machine load: {facts['noise']}")
@@ -68,18 +68,18 @@ def _single(used: set[str]) -> Iterator[float]:
     """Temperatures of evidence that has one alone."""
     if "constants" in used:
         yield 1.0
-    if used & {"greedy", "ran ssd", "joint", "together"}:
+    if used & {"greedy", "ran_ssd", "joint", "ran_together"}:
         yield 0.0
 
 
 def _runs(drawn: Drawn, used: set[str]) -> Iterator[str]:
-    if used & {"costs", "ran", "ran ssd"}:
+    if used & {"costs", "ran", "ran_ssd"}:
         yield "Times are of decoding: prefill is excluded."
-    if used & {"ran", "ran ssd"}:
+    if used & {"ran", "ran_ssd"}:
         yield "Runs took turns in rotated order, prompt by prompt. The best lookaheads were chosen on the same prompts."
-    if _ran(drawn, "ran by temperature"):
+    if _ran(drawn, "ran_by_temperature"):
         yield "Runs of Figure 4 draw with shared dice above temperature 0."
-    if _ran(drawn, "together"):
+    if _ran(drawn, "ran_together"):
         yield (
             "Texts that share passes ran strategy by strategy in a closed loop and have at most "
             f"{LONGEST_TOGETHER} new tokens."

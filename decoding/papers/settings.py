@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
-from decoding.replay.workload import StudyRecipe, samples_of_probe
+from typing import Literal
 
+from decoding.choice import choose
+from decoding.drafting.strategy import LONGEST
+from decoding.replay.workload import StudyRecipe, samples_of_probe
+from decoding.strategies import BASELINE, oracle, static
+
+AUTOREGRESSIVE = choose(BASELINE)
+STATICS = [choose(static.STRATEGY.slug, {"lookahead": n}) for n in range(1, LONGEST + 1)]
+ORACLE = choose(oracle.STRATEGY.slug, {"cap": LONGEST})
+FAN_OUTS = ("uniform", "geometric")
 TEMPERATURES = (0.0, 0.3, 0.7, 1.0)  # of the SSD paper's figures
 CONSTANTS = (1.0, 0.5, 0.25, 0.08, 0.04, 0.01, 1e-4)  # of Saguaro sampling
 HELD_BACK = 3  # branches for each accepted count there: the reference code's usual fan-out
 LOOKAHEADS = (2, 4, 6)  # that run
 BRANCHES_EACH = 3  # for each accepted count, as the reference code's commands
-WIDEST = 128  # branches at one accepted count
 BATCHES = (1, 2, 4, 8, 16)
+TABLE = 5  # choices of DISCO's speed-up table, autoregressive among them; more by each rule of DISCO
 LONGEST_TOGETHER = 64  # new tokens of a text that runs in a batch: all batch sizes have to end within two minutes
 OF_PAPERS = 66  # samples of each prompt, if no figure lacks anything
 CAP = 20  # of a threshold's draft, as in transformers
 
+Origin = Literal["published", "measured", "replayed", "computed", "simulated", "theory"]
+ORIGINS: dict[Origin, str] = {
+    "published": "read from the paper",
+    "measured": "run on this machine",
+    "replayed": "recorded texts at prices measured on this machine",
+    "computed": "both models' probabilities along recorded texts; no clock",
+    "simulated": "played out at prices, not run",
+    "theory": "the paper's formula, fed with our numbers",
+}
 NEEDS = {
     "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
     "a second core": "a second core or device for the draft: this machine has none free",

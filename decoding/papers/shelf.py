@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
 
-class Shelf(Protocol):
-    """Keeps pieces of evidence and finished figures by name."""
+class Shelf:
+    """Keeps pieces of evidence and finished figures by name, in memory."""
 
-    def read(self, name: str) -> Any: ...
-
-    def write(self, name: str, data: Any) -> None: ...
-
-
-class InMemory(Shelf):
     def __init__(self, kept: Mapping[str, Any] | None = None) -> None:
         self.kept = dict(kept or {})
 
@@ -23,20 +17,6 @@ class InMemory(Shelf):
 
     def write(self, name: str, data: Any) -> None:
         self.kept[name] = data
-
-
-class ReportingShelf:
-    """Shelf that reports what is put on it."""
-
-    def __init__(self, shelf: Shelf, on_write: Callable[[str, Any], None]) -> None:
-        self._shelf, self._on_write = shelf, on_write
-
-    def read(self, name: str) -> Any:
-        return self._shelf.read(name)
-
-    def write(self, name: str, data: Any) -> None:
-        self._shelf.write(name, data)
-        self._on_write(name, data)
 
 
 class StudyCancelled(Exception):

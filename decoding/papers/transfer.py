@@ -32,7 +32,7 @@ def matrix(sets: Mapping[str, RecordedSet], costs: CostModel) -> dict[tuple[str,
         source = partial(Priced, price_of_a_token(study, costs, classifier), CAP)
         for judged in sets:
             other = halves[judged, 1 - half]
-            counts = other.count(source, other.estimates(classifier))
+            counts = other.count(source, classifier)
             best = statics[judged].parts[1 - half :: len(HALVES)]
             gains[trained, judged] += [
                 costs.seconds(before) / costs.seconds(after, "estimate")

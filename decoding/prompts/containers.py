@@ -167,8 +167,9 @@ def first_rows(rows: Iterator[Placed], count: int, *, is_cut: bool) -> tuple[lis
 def _recognised(text: str) -> Callable[[str], Iterator[Placed]] | None:
     """Return a parser if the first lines can be nothing else: JSON objects, or a table with known columns."""
     if is_json_array(text):
-        return _json if _is_object(text[text.index("[") + 1 : PROBED].lstrip()) else None
-    first = [_json_object(line.rstrip()) for line in islice(_filled(text[:PROBED]), 2)]
+        return _json if text[text.index("[") + 1 : PROBED].lstrip().startswith("{") else None
+    filled = (line for line in lines(text[:PROBED]) if not line.isspace())
+    first = [_json_object(line.rstrip()) for line in islice(filled, 2)]
     objects = [row for row in first if isinstance(row, dict)]
     if objects and (len(objects) == len(first) or any(map(form_of, objects))):  # one of two may be broken
         return _json_lines
@@ -179,20 +180,12 @@ def _recognised(text: str) -> Callable[[str], Iterator[Placed]] | None:
     return _separated(delimiter) if form_of(columns) else None
 
 
-def _filled(text: str) -> Iterator[str]:
-    return (line for line in lines(text) if not line.isspace())
-
-
 def looks_like_table(text: str) -> bool:
     """Whether the first rows have equally many columns, and more than one. Prose with commas may look so too."""
     if text[:PROBED].lstrip().startswith(("{", "[")):
         return False
     widths = [len(cells) for cells in _probe(text, delimiter_of(text, ","))]
     return len(widths) > 1 and widths[0] > 1 and len(set(widths)) == 1
-
-
-def _is_object(text: str) -> bool:
-    return text.startswith("{")
 
 
 def delimiter_of(text: str, usual: str) -> str:

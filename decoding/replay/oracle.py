@@ -15,7 +15,6 @@ from types import MappingProxyType
 
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Source
-from decoding.prices.counts import Counts
 from decoding.replay.player import replay
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
@@ -30,10 +29,6 @@ class PassCounts:
     target: int
     draft: int
     accepted: int
-
-    @classmethod
-    def of(cls, counts: Counts) -> PassCounts:
-        return cls(counts.target_passes, counts.draft_passes, counts.accepted)
 
 
 @dataclass(frozen=True)
@@ -129,4 +124,5 @@ def _static(records: Sequence[Record], lookahead: int) -> PassCounts:
 
 
 def _passes(records: Sequence[Record], source: Callable[[], Source]) -> PassCounts:
-    return PassCounts.of(replay(map(RecordedText, records), source))
+    counts = replay(map(RecordedText, records), source)
+    return PassCounts(counts.target_passes, counts.draft_passes, counts.accepted)

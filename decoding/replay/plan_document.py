@@ -13,7 +13,7 @@ from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED
 from decoding.disco.training import Labelled
 from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import AUTOREGRESSIVE, STATICS, Prediction, RecordedSet, copying, elsewhere, tuned
+from decoding.replay.planning import AUTOREGRESSIVE, STATICS, Prediction, RecordedSet, copying, tuned
 from decoding.strategies.disco import RULES
 
 FORMAT = "drafthouse.plan/1"
@@ -32,7 +32,7 @@ def document_of(
         "predictions": [_priced(prediction) for prediction in predictions],
         "costs": costs.for_one(),
         "context": costs.about_context,
-        "elsewhere": elsewhere(best),
+        "elsewhere": [one for prediction in best for one in prediction.choice.elsewhere()],
     }
 
 
@@ -92,7 +92,7 @@ def _of_drafts(recorded: RecordedSet, costs: CostModel) -> Speeds:
 
     def speeds(classifier: DraftClassifier) -> dict[str, Any]:
         own = {rule: classifier.tuned(rule) for rule in RULES}
-        counts = tuned(recorded, recorded.estimates(classifier), own)
+        counts = tuned(recorded, classifier, own)
         gains = {rule: costs.tokens_per_s(count, "estimate") / baseline for rule, count in counts.items()}
         return {"speedups": gains, "best_static": best}
 

@@ -16,13 +16,13 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, by_kind, choose, parse_choices, planned
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.disco import features, rules
+from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
-from decoding.disco.copies import judge_if_any, judge_of
+from decoding.disco.copies import judge_if_any
 from decoding.disco.recording import Recording
 from decoding.disco.texts import Texts
 from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
-from decoding.drafting.source import WORDS, Chain, Judging, Sight, Source, Words, no_words
+from decoding.drafting.source import WORDS, Chain, Sight, Source, Words, no_words
 from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
@@ -52,10 +52,13 @@ class RecordedSet:
     words: Words = no_words
     is_undrafted: bool = False  # no draft was recorded
     _shown: dict[Sight, Rows] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _estimates: dict[int, tuple[DraftClassifier, Rows]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
     @cached_property
     def rounds(self) -> list[Tensor]:
-        return [rules.rounds_from_everywhere(recording, CAP) for recording in self.recordings]
+        return [recording.rounds(CAP) for recording in self.recordings]
 
     @cached_property
     def follows(self) -> float:
@@ -101,26 +104,34 @@ class RecordedSet:
     def _written(self) -> list[Written]:
         return [recording.written for recording in self.recordings]
 
-    def estimates(self, classifier: DraftClassifier) -> Rows:
-        """Estimates of the tokens after which a source is asked: of all but a draft's own end token. Nothing without a
-        draft model."""
-        if self.is_undrafted:
-            return ()
-        tables = (rules.estimates(classifier, rounds).tolist() for rounds in self.rounds)
-        return [
-            [row[: own_end - 1] for row, own_end in zip(rows, record.own_ends, strict=True)]
-            for rows, record in zip(tables, self.records, strict=True)
-        ]
+    def estimates(self, classifier: DraftClassifier | None) -> Rows:
+        """Estimates of the tokens after which a source is asked: of all but a draft's own end token. None without a
+        classifier or a draft model."""
+        if classifier is None or self.is_undrafted:
+            return [()] * len(self.recordings)
+        if id(classifier) not in self._estimates:
+            tables = (classifier.of_rounds(rounds).tolist() for rounds in self.rounds)
+            rows = [
+                [row[: own_end - 1] for row, own_end in zip(rows, record.own_ends, strict=True)]
+                for rows, record in zip(tables, self.records, strict=True)
+            ]
+            self._estimates[id(classifier)] = classifier, rows  # with the classifier, so that its id stays its own
+        return self._estimates[id(classifier)][1]
 
-    def count(self, source: Callable[[], Source], estimates: Rows = (), costs: CostModel | None = None) -> Counts:
-        """Count the passes of a source. One that sees estimates needs those of a classifier, and one that weighs its
-        drafts by times needs costs."""
-        return replay(self.texts(self.shown(source().sees, estimates)), source, costs)
+    def count(
+        self,
+        source: Callable[[], Source],
+        classifier: DraftClassifier | None = None,
+        costs: CostModel | None = None,
+    ) -> Counts:
+        """Count the passes of a source. One that sees estimates needs a classifier, and one that weighs its drafts by
+        times needs costs."""
+        return replay(self.texts(self.shown(source().sees, classifier)), source, costs)
 
-    def shown(self, sees: Sight, estimates: Rows = ()) -> Rows:
+    def shown(self, sees: Sight, classifier: DraftClassifier | None = None) -> Rows:
         """Return what a source with this sight sees of each token; nothing if it looks at none."""
         if sees == "estimate":
-            return estimates
+            return self.estimates(classifier)
         if sees in LOOKS and sees not in self._shown:
             self._shown[sees] = [LOOKS[sees](rounds).tolist() for rounds in self.rounds]
         return self._shown.get(sees, ())
@@ -129,11 +140,9 @@ class RecordedSet:
     def ranked(self) -> list[Ranked]:
         return [recording.ranked for recording in self.recordings]
 
-    def play(
-        self, choice: Choice, estimates: Rows = (), costs: CostModel | None = None, judge: Judging | None = None
-    ) -> Counts:
-        """Count the passes of a choice. `judge` is a classifier's, for copies."""
-        return self.count(choice.sources(judge), estimates, costs)
+    def play(self, choice: Choice, classifier: DraftClassifier | None = None, costs: CostModel | None = None) -> Counts:
+        """Count the passes of a choice."""
+        return self.count(choice.sources(judge_if_any(classifier)), classifier, costs)
 
     @property
     def has_grown(self) -> bool:
@@ -238,32 +247,21 @@ def predict_these(
 ) -> list[Prediction]:
     """Predict the speed of each of these settings."""
     baseline = study.play(AUTOREGRESSIVE)
-    estimates = study.estimates(classifier) if classifier else ()
-    judge = judge_if_any(classifier)
 
     def predicted(choice: Choice) -> Prediction:
-        counts, sees = study.play(choice, estimates, costs, judge), choice.sees
+        counts, sees = study.play(choice, classifier, costs), choice.sees
         speed = costs.tokens_per_s(counts, sees)
         return Prediction(choice, speed, costs.speedup(counts, baseline, sees))
 
     return [*map(predicted, choices)]
 
 
-def elsewhere(predictions: Sequence[Prediction]) -> list[dict[str, str]]:
-    """Export the same settings to other engines. Passes cost differently there, so use them as starting points."""
-    return [
-        {"engine": export.engine, "setting": export.setting, "of": prediction.choice.label, "note": export.note}
-        for prediction in predictions
-        for export in prediction.choice.spec.exports(prediction.choice.params)
-    ]
-
-
 def sweep(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, list[dict[str, float]]]:
     """Speed-up of each of DISCO's rules over its threshold."""
-    baseline, estimates = study.play(AUTOREGRESSIVE), study.estimates(classifier)
+    baseline = study.play(AUTOREGRESSIVE)
 
     def at(rule: Callable[[float, int], Chain], threshold: float) -> dict[str, float]:
-        counts = study.count(lambda: rule(threshold, CAP), estimates)
+        counts = study.count(lambda: rule(threshold, CAP), classifier)
         return _at(threshold, counts, costs.speedup(counts, baseline, "estimate"))
 
     return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
@@ -271,10 +269,10 @@ def sweep(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> 
 
 def sweep_of_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> list[dict[str, float]]:
     """Speed-up of suffix decoding with a classifier over its threshold."""
-    baseline, judge = study.play(AUTOREGRESSIVE), judge_of(classifier)
+    baseline = study.play(AUTOREGRESSIVE)
 
     def at(threshold: float) -> dict[str, float]:
-        counts = study.play(judged(threshold), judge=judge)
+        counts = study.play(judged(threshold), classifier)
         return _at(threshold, counts, costs.speedup(counts, baseline))
 
     return [at(threshold) for threshold in THRESHOLDS]
@@ -295,11 +293,11 @@ def judged(threshold: float) -> Choice:
     return choose(suffix.STRATEGY.slug, {suffix.THRESHOLD.name: threshold, CLASSIFIER.name: NEWEST})
 
 
-def tuned(study: RecordedSet, estimates: Rows, thresholds: Mapping[str, float]) -> dict[str, Counts]:
+def tuned(study: RecordedSet, classifier: DraftClassifier, thresholds: Mapping[str, float]) -> dict[str, Counts]:
     """Counts of each of DISCO's rules at its own threshold."""
 
     def count(name: str) -> Counts:
-        return study.count(lambda: RULES[name](thresholds[name], CAP), estimates)
+        return study.count(lambda: RULES[name](thresholds[name], CAP), classifier)
 
     return {name: count(name) for name in ("threshold", "priced")}
 
@@ -318,19 +316,18 @@ def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> 
 
 def best_for_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of suffix decoding with a classifier that replay finds fastest."""
-    judge = judge_of(classifier)
     choices = by_kind(planned())[judged(0.0).kind]
-    speeds = {float(c.params["threshold"]): costs.tokens_per_s(study.play(c, judge=judge)) for c in choices}
+    speeds = {float(c.params["threshold"]): costs.tokens_per_s(study.play(c, classifier)) for c in choices}
     return max(speeds, key=lambda threshold: speeds[threshold])
 
 
 def copying(study: RecordedSet, costs: CostModel, classifier: DraftClassifier, threshold: float) -> dict[str, float]:
     """Speed-ups of each kind that copies: of the best setting on these prompts, or if the classifier judges its copies,
     of this threshold. What one gains that remembers earlier texts depends on their order, so it is left out."""
-    baseline, judge = study.play(AUTOREGRESSIVE), judge_of(classifier)
+    baseline = study.play(AUTOREGRESSIVE)
 
     def speedup(choice: Choice) -> float:
-        return costs.speedup(study.play(choice, judge=judge), baseline)
+        return costs.speedup(study.play(choice, classifier), baseline)
 
     found = dict[str, float]()
     for kind, choices in by_kind(each for each in planned() if each.spec.copies_only).items():
@@ -344,9 +341,17 @@ def copying(study: RecordedSet, costs: CostModel, classifier: DraftClassifier, t
 
 def price_of_a_token(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> float:
     """Threshold of the priced rule. It depends on the tokens per second, and they depend on it, so iterate."""
-    estimates = study.estimates(classifier)
-    price = rules.price(costs, costs.tokens_per_s(study.play(static(3))), study.follows)
+    price = priced(costs, costs.tokens_per_s(study.play(static(3))), study.follows)
     for _ in range(8):
-        counts = study.count(lambda at=price: Priced(at, CAP), estimates)  # type: ignore[misc]
-        price = rules.price(costs, costs.tokens_per_s(counts, "estimate"), study.follows)
+        counts = study.count(lambda at=price: Priced(at, CAP), classifier)  # type: ignore[misc]
+        price = priced(costs, costs.tokens_per_s(counts, "estimate"), study.follows)
     return price
+
+
+def priced(costs: CostModel, tokens_per_s: float, follows: float) -> float:
+    """Return the threshold of the priced rule: the cost of one more drafted token (draft it, decide, verify one more
+    row), in tokens, divided by `follows`, the probability that a token is accepted after an accepted one. If that is 0,
+    return 1: a draft then ends after its first token."""
+    if not follows:
+        return 1.0
+    return tokens_per_s * (costs.draft(1) + costs.decision + costs.row()) / follows

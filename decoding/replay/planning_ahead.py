@@ -26,23 +26,21 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.strategy import Settings, Strategy
 from decoding.errors import BadStrategy
-from decoding.measure.comparison import Measurement
 from decoding.models.devices import free_bytes
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, ungrown
-from decoding.replay.probing import typical
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
+from decoding.replay.probing import short_runs, typical
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated, Track
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate
-from decoding.replay.ssd.track import Track
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.ssd.memory import needed_by
 from decoding.ssd.transport.two_lanes import PLACEMENTS
 from decoding.strategies import STRATEGIES
-from decoding.trace.events import Event, Finished, Recorder, Started
+from decoding.trace.events import Event, Finished, Started
 
 MOST_TOKENS = 4000  # of all texts that are simulated: a setting takes about a second
 
@@ -89,7 +87,7 @@ class Simulating:
     @cached_property
     def _every(self) -> list[Track]:
         recordings = self.study.recordings
-        said = self.study.estimates(self.classifier) if self.classifier else [()] * len(recordings)
+        said = self.study.estimates(self.classifier)
         return [track_of(recording, rows) for recording, rows in zip(recordings, said, strict=True)]
 
     @property
@@ -141,15 +139,11 @@ class Simulating:
 
     def run(self, choices: Sequence[Choice], runs: ShortRuns) -> CorrectedPrices:
         """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""
-        choices = [AUTOREGRESSIVE, *choices]
-        comparison = Measurement(self.pair, typical(self.prompts), choices, self.sampling, cancelled=self.cancelled)
-        self.pair.begin(choices)
-        comparison.warm_up()
-        for key in (key for group in comparison.schedule() for key in group):
-            comparison.decode(key, recorder := Recorder())
+        tried = [AUTOREGRESSIVE, *choices]
+        for choice, events in short_runs(self.pair, self.prompts, self.sampling, tried, self.cancelled):
             if self.cancelled():
                 raise _Cancelled
-            (runs.undrafted if key.choice == AUTOREGRESSIVE else runs.ahead).append(recorder.events)
+            (runs.undrafted if choice == AUTOREGRESSIVE else runs.ahead).append(events)
             self._done += 1
             self.on_progress(self._done)
         return CorrectedPrices(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))

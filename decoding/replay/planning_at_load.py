@@ -29,7 +29,7 @@ from decoding.prices.fit_ahead import counted, prepared_in
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.at_load import PlayedRun, play
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, Rows, best_of_kinds, static
+from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, best_of_kinds, static
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
 from decoding.replay.ssd.recording import plan_of
@@ -101,8 +101,8 @@ class PlanInputs:
         """The classifier's judge of copies; None if it knows nothing about them."""
         return judge_if_any(self.classifier)
 
-    def run(self, choice: Choice, users: int, estimates: Rows = ()) -> PlayedRun:
-        texts = self.study.texts(self.study.shown(choice.sees, estimates))
+    def run(self, choice: Choice, users: int) -> PlayedRun:
+        texts = self.study.texts(self.study.shown(choice.sees, self.classifier))
         return play(texts, choice.sources(self.judge), self.costs, users, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
@@ -115,11 +115,10 @@ class PlanInputs:
 def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[Prediction]]:
     """Predict every setting of every grid for each number of users, fastest first. Bounds are left out: an oracle peeks
     at each text alone."""
-    estimates = material.study.estimates(material.classifier) if material.classifier else ()
     found: dict[int, list[Prediction]] = {}
     for count in users:
         undrafted = material.run(AUTOREGRESSIVE, count).tokens_per_s_device
-        runs = [(choice, material.run(choice, count, estimates).tokens_per_s_device) for choice in _settings(material)]
+        runs = [(choice, material.run(choice, count).tokens_per_s_device) for choice in _settings(material)]
         runs += material.prepared(count)
         rows = [Prediction(choice.at(Load(count)), speed, speed / undrafted) for choice, speed in runs]
         found[count] = sorted(rows, key=lambda row: -row.tokens_per_s)

@@ -13,12 +13,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import takewhile, zip_longest
+from itertools import zip_longest
 from types import MappingProxyType
 from typing import NamedTuple
 
 from decoding.core.batch_state import BatchState
-from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.records import Record, RecordedText, Written
 from decoding.drafting.source import (
     STEP,
     Ask,
@@ -157,7 +157,6 @@ class Playing(TextAtLoad):
     def __init__(
         self, request: RecordedText, source: Source, clock: PassClock, batch: BatchState, end: int | None = None
     ) -> None:
-        assert request.written or not source.copies, "a copy needs the text's tokens"
         super().__init__(request, clock.seconds, request.tokens if end is None else end)
         self.source = source
         source.batch = batch
@@ -181,10 +180,10 @@ class Playing(TextAtLoad):
         asking = self.source.propose(self._view)
         ask = next_of(asking)
         if isinstance(ask, Foresee):
-            ask = next_of(asking, (self._foreseen(), self._agreeing(ask.copy)))
+            ask = next_of(asking, (self._foreseen(), self._written.agreeing(self.at, ask.copy)))
         if isinstance(ask, Copy):
             tokens = self._view.usable(ask.tokens)
-            self.copied, self.agreed = len(tokens), self._agreeing(tokens)
+            self.copied, self.agreed = len(tokens), self._written.agreeing(self.at, tokens)
             ask = next_of(asking)
         if isinstance(ask, Block):
             raise BadStrategy("A source of blocks cannot be replayed: recordings hold a draft token by token.")
@@ -233,6 +232,11 @@ class Playing(TextAtLoad):
         assert self.request.ranked, "a tree needs the ranks of the text's tokens"
         return self.request.ranked.ranks[self.at :]
 
+    @property
+    def _written(self) -> Written:
+        assert self.request.written, "a copy needs the text's tokens"
+        return self.request.written
+
     def _ranks(self, path: Sequence[int]) -> Sequence[int]:
         if not self.tree or not self._listed:
             return ()
@@ -243,12 +247,6 @@ class Playing(TextAtLoad):
         """Count the tokens that the draft model would draft and the target accept."""
         record = self.request.record
         return min(record.runs[self.at], record.limits[self.at], self._view.room, self.source.lookahead)
-
-    def _agreeing(self, tokens: Sequence[int]) -> int:
-        """Count the tokens of a copy that the text has too."""
-        assert self.request.written
-        pairs = zip(tokens, self.request.written.text[self.at : self.at + len(tokens)], strict=False)
-        return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
     def _go_on(self, asking: Asking) -> Iterator[Pass]:
         """Let the draft model draft token after token. Where the recording shows a source nothing more, it goes on."""

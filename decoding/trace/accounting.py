@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from decoding.trace.answers import Answers
+from decoding.trace.answers import HIT, MODEL, Answers
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 
 Phase = TypeVar("Phase", Drafted, Verified, Anticipated)
@@ -189,8 +189,35 @@ def count(events: Sequence[Event]) -> Counted | None:
             if number in drafts
         ),
         "alone_ns": sum(draft.end_ns - draft.start_ns for draft in drafts.values() if draft.passes),
-        "answers": vars(Answers.of(rounds(events), _unhidden_ns(prepared.values(), verdicts))),
+        "answers": vars(_answers_in(rounds(events), _unhidden_ns(prepared.values(), verdicts))),
     }
+
+
+def _answers_in(rounds: Iterable[Round], preparing_ns: int) -> Answers:
+    answered = [(each, draft, answer) for each in rounds if (draft := each.draft) and (answer := _answer(draft))]
+    found = Answers(
+        verifying_ns=sum(each.verdict.end_ns - each.verdict.start_ns for each, _, _ in answered),
+        preparing_ns=preparing_ns,
+        drafting_ns=sum(draft.end_ns - draft.start_ns for _, draft, answer in answered if answer == MODEL),
+        answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
+        stepping=sum(draft.passes > 0 for _, draft, _ in answered),
+        steps=sum(draft.passes for _, draft, _ in answered),
+        joint=sum(each.verdict.texts > 1 for each, _, _ in answered),
+    )
+    in_use = ""
+    for each, _, answer in answered:
+        in_use, gained = in_use if answer == HIT else answer, each.verdict.accepted + 1
+        found.rounds[answer] += 1
+        found.tokens[answer] += gained
+        if in_use:
+            found.in_use_tokens[in_use] += gained
+            found.in_use_ns[in_use] += each.verdict.end_ns - each.free_ns
+    return found
+
+
+def _answer(draft: Drafted) -> str:
+    """Return what answered the verdict before this draft; empty for a draft that answers none."""
+    return {"hit": HIT, "miss": str(draft.backup)}.get(draft.source, "")
 
 
 def rates(samples: Sequence[Counted]) -> dict[str, Any]:

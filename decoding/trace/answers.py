@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any
 
-from decoding.trace.events import Anticipated, Backup, Drafted, Verified
+from decoding.trace.events import Backup
 from decoding.trace.theory import Speculation, critical_batch
 
 HIT = "hit"
@@ -17,21 +17,6 @@ MODEL: Backup = "neural"
 ENOUGH = 3  # rounds before a mean counts for anything
 TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "stepping", "steps", "joint")
 _NAMES = {"neural": "the draft model", "ngram": "the n-gram", "copy": "the copy", "random": "random tokens"}
-
-
-class AnsweredRound(Protocol):
-    """The parts of `accounting.AnsweredRound` that count here."""
-
-    @property
-    def free_ns(self) -> int: ...
-    @property
-    def draft(self) -> Drafted | None: ...
-    @property
-    def verdict(self) -> Verified: ...
-    @property
-    def beside(self) -> Anticipated | None: ...
-    @property
-    def working_s(self) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -49,32 +34,6 @@ class Answers:
     stepping: int = 0  # answers for which the model ran: after misses, and where a hit was not long enough yet
     steps: int = 0  # of the model for these
     joint: int = 0  # rounds in which several texts were verified together
-
-    @classmethod
-    def of(cls, rounds: Iterable[AnsweredRound], preparing_ns: int) -> Answers:
-        answered = [(each, draft, _answer(draft)) for each in rounds if (draft := each.draft) and _answer(draft)]
-        found = cls(
-            verifying_ns=sum(each.verdict.end_ns - each.verdict.start_ns for each, _, _ in answered),
-            preparing_ns=preparing_ns,
-            drafting_ns=sum(draft.end_ns - draft.start_ns for _, draft, answer in answered if answer == MODEL),
-            answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
-            stepping=sum(draft.passes > 0 for _, draft, _ in answered),
-            steps=sum(draft.passes for _, draft, _ in answered),
-            joint=sum(each.verdict.texts > 1 for each, _, _ in answered),
-        )
-        in_use = ""
-        for each, _, answer in answered:
-            in_use = in_use if answer == HIT else answer
-            found._note(each, answer, in_use)
-        return found
-
-    def _note(self, each: AnsweredRound, answer: str, in_use: str) -> None:
-        gained = each.verdict.accepted + 1
-        self.rounds[answer] += 1
-        self.tokens[answer] += gained
-        if in_use:
-            self.in_use_tokens[in_use] += gained
-            self.in_use_ns[in_use] += each.verdict.end_ns - each.free_ns
 
     @classmethod
     def added(cls, samples: Sequence[Mapping[str, Any]]) -> Answers:
@@ -170,8 +129,3 @@ class Answers:
 
     def _tokens_after(self, answer: str) -> float:
         return self.tokens[answer] / self.rounds[answer] if self.rounds[answer] else 1.0
-
-
-def _answer(draft: Drafted) -> str:
-    """Return what answered the verdict before this draft; empty for a draft that answers none."""
-    return {"hit": HIT, "miss": str(draft.backup)}.get(draft.source, "")

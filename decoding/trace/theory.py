@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 MOST_BATCH = 4096  # of a search for the critical batch size
@@ -64,11 +64,9 @@ def most_over(plain: Speculation, tokens_on_hit: float) -> float:
     return (1 + plain.backup) * tokens_on_hit / plain.tokens
 
 
-def least_over(plain: Speculation, hit_rate: float, tokens_on_hit: float, *, is_neural: bool) -> float:
-    """The least that SSD is over `plain` if preparing is hidden. Corollary 9 as two readers of the paper cite it: with
-    the draft model as backup, or with a backup that takes no time and adds nothing."""
-    if not is_neural:
-        return hit_rate * most_over(plain, tokens_on_hit)
+def least_over(plain: Speculation, hit_rate: float, tokens_on_hit: float) -> float:
+    """The least that SSD is over `plain` if preparing is hidden and the draft model is the backup. Corollary 9 as two
+    readers of the paper cite it."""
     return most_over(plain, tokens_on_hit) / (1 + plain.backup * (1 - hit_rate))
 
 
@@ -88,20 +86,6 @@ def critical_batch(neural: Speculation, fast: Speculation) -> float:
         return float(next(better, math.inf))
     left = 1 - (neural.tokens / fast.tokens - 1) / neural.backup
     return math.log(left) / math.log(neural.hit_rate) if left > 0 else math.inf
-
-
-def tokens_per_round(acceptance: float, lookahead: int) -> float:
-    """Mean tokens per round if every drafted token has the same acceptance: a geometric series."""
-    return math.fsum(acceptance**k for k in range(lookahead + 1))
-
-
-def hit_rate(fan_out: Sequence[int], probabilities: Sequence[float], covered: Callable[[int, int], float]) -> float:
-    """Expected hit rate of a fan-out. `probabilities` are those of the accepted counts (`fanout.count_probabilities`);
-    `covered(count, branches)` is the chance that a count's branches hold the target's token."""
-    return sum(
-        probability * covered(count, branches)
-        for count, (probability, branches) in enumerate(zip(probabilities, fan_out, strict=True))
-    )
 
 
 def fan_out(lookahead: int, branches: float, acceptance: float, exponent: float) -> list[float]:
@@ -129,10 +113,6 @@ class PowerLaw:
 
     def miss(self, branches: int) -> float:
         return min(1.0, self.prefactor * branches**-self.exponent) if branches else 1.0
-
-    def covered(self, count: int, branches: int) -> float:
-        """The chance that `hit_rate` asks for, the same at every accepted count."""
-        return 1.0 - self.miss(branches)
 
 
 def power_law(misses: Mapping[int, float]) -> PowerLaw:

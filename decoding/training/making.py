@@ -113,23 +113,16 @@ def record(
     parts = [material.training, material.validation, material.test, *others.values()]
     with RecordingWorkers(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as workers:
 
-        def one(
-            name: str,
-            prompts: Sequence[PromptItem],
-            tails: bool = True,
-            sampling: Sampling = sampling,
-            texts: Texts = texts,
-        ) -> RecordedSet:
-            hears = partial(_recorded, on_progress, name, len(prompts))
+        def one(name: str, prompts: Sequence[PromptItem], tails: bool = True, is_greedy: bool = False) -> RecordedSet:
             return planning.study(
                 pair,
                 prompts,
-                sampling,
+                dataclasses.replace(sampling, temperature=0.0) if is_greedy else sampling,
                 tails=tails,
-                on_progress=hears,
+                on_progress=lambda done: on_progress(TrainingStep(f"recording {name}", done, len(prompts))),
                 cancelled=cancelled,
                 workers=workers,
-                texts=texts,
+                texts={} if is_greedy else texts,
             )
 
         return RecordedSplits(
@@ -137,9 +130,7 @@ def record(
             one("validation", material.validation),
             one("test", material.test),
             {name: one(name, prompts) for name, prompts in others.items()},
-            one("greedy texts", material.validation, sampling=dataclasses.replace(sampling, temperature=0.0), texts={})
-            if pair.draft and not sampling.is_greedy
-            else None,
+            one("greedy texts", material.validation, is_greedy=True) if pair.draft and not sampling.is_greedy else None,
         )
 
 
@@ -238,7 +229,7 @@ def fastest(
     def speed(candidate: tuple[DraftClassifier, CostModel]) -> float:
         classifier, costs = candidate
         price = planning.price_of_a_token(study, costs, classifier)
-        counts = study.count(lambda: Priced(price, planning.CAP), study.estimates(classifier))
+        counts = study.count(lambda: Priced(price, planning.CAP), classifier)
         return costs.tokens_per_s(counts, "estimate")
 
     return max(candidates, key=speed)
@@ -259,10 +250,6 @@ def _elsewhere(
 def _digest(prompts: Sequence[PromptItem]) -> str:
     """Hash of the prompts' ids and texts."""
     return hashlib.sha256(json.dumps([[prompt.id, prompt.content] for prompt in prompts]).encode()).hexdigest()
-
-
-def _recorded(on_progress: OnProgress, name: str, due: int, done: int) -> None:
-    on_progress(TrainingStep(f"recording {name}", done, due))
 
 
 def _measuring(on_progress: OnProgress, done: int, due: int) -> None:
@@ -332,7 +319,7 @@ def _predicted(
     if study.is_undrafted:
         return planning.copying(study, costs, classifier, thresholds[COPIED])
     baseline, play = study.play(planning.AUTOREGRESSIVE), study.play
-    by_rule = planning.tuned(study, study.estimates(classifier), thresholds)
+    by_rule = planning.tuned(study, classifier, thresholds)
     return {
         "best static": max(costs.speedup(play(choice), baseline) for choice in planning.STATICS),
         planning.HEURISTIC.strategy: costs.speedup(play(planning.HEURISTIC), baseline),

@@ -6,24 +6,17 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING
 
 from decoding.choice import Choice
 from decoding.drafting.source import Words
 from decoding.models.runner import ModelRunner
-from decoding.models.tokenizer_files import Tokenizer
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Method, SharedTokens, check_scores, require_scores
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 
-
-class HasTokens(Protocol):
-    """The part of a loaded model that concerns tokens."""
-
-    @property
-    def tokenizer(self) -> Tokenizer: ...
-    @property
-    def end_tokens(self) -> frozenset[int]: ...
+if TYPE_CHECKING:  # it loads the tokenizers library
+    from decoding.models.checkpoints import ModelTokens
 
 
 @dataclass(frozen=True)
@@ -62,7 +55,7 @@ class Bridge:
 
 
 def bridge_of(
-    shared: SharedTokens, method: str, target: HasTokens, draft: HasTokens, outputs: tuple[int, int]
+    shared: SharedTokens, method: str, target: ModelTokens, draft: ModelTokens, outputs: tuple[int, int]
 ) -> Bridge:
     """`method` is one of METHODS; `outputs` are the numbers of logits of target and draft."""
     return Bridge(

@@ -32,7 +32,8 @@ class RetokenisedDrafter(Drafter):
         self.inner.prepare(self._as_draft_reads(text))
 
     def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
-        self._drafted = yield from self.inner.drafting(self._as_draft_reads(text), limit)
+        drafted = yield from self.inner.drafting(self._as_draft_reads(text), limit)
+        self._drafted = drafted if isinstance(drafted, Draft) else drafted.draft
         return self._proposal(text, limit)
 
     def join(self, batch: BatchState) -> None:

@@ -1,34 +1,39 @@
-"""Without drafts, passes on a GPU choose their own next token, one token ahead of the host: the text stays the same."""
+"""Passes of a target on a GPU that begin before the host has read what they read: the text stays the same.
+
+Without drafts they choose their own next token, one token ahead. Drafts are judged while their tokens are on their way.
+"""
 
 from __future__ import annotations
 
 from contextlib import nullcontext
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import torch
 
-from decoding.choice import choose
+from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence, SharedPass
+from decoding.dice.choosing import Choosing, Choosings, LaunchedToken, Look
 from decoding.dice.dice import Greedy
 from decoding.dice.sampling import Sampling
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
+from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.runner import FastRunner
 from decoding.models.runner import run_one
-from decoding.trace.events import Recorder, Verified
+from decoding.trace.events import Drafted, Recorder, Verified, to_dict
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import LONG, TEXT
-from tests.kit.rehearsal import captured_runner, on_a_gpu, rehearse
+from tests.kit.rehearsal import Calling, Launching, captured_runner, launching_on, on_a_gpu, rehearse
 from tests.kit.waiting import refusing_waits
-from tests.kit.worlds import World
+from tests.kit.worlds import World, label
 
-ALONE = choose("autoregressive")
+ALONE, STATIC = choose("autoregressive"), choose("static", {"lookahead": 4})
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"repetition_penalty": 1.3},
@@ -56,18 +61,20 @@ def decoded(
     return World(runner, runner).run(lambda parts: drafter, prompt, sampling, 3, ending)[0]
 
 
+@on_a_gpu
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
     """Launched first, then captured and replayed, beyond a change of buckets, up to the end of the context."""
-    runner = fast_runner(save(tmp_path, "llama", **LONG), static=True)
-    plain, rehearsal = fast_runner(tmp_path), rehearse(runner)
+    runner = captured_runner(save(tmp_path, "llama", **LONG), device, dtype="float32")
     sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
     for length in (9, 250, 650, 250):
-        prompt, recorded = TEXT[:length], rehearsal.recorded
+        prompt, recorded = TEXT[:length], Capturing.made
         own = decoded(runner, no_draft(), sampling, prompt)
-        assert runner.followers and own == decoded(plain, no_draft(), sampling, prompt)
+        assert runner.followers and own == decoded(runner, waits(), sampling, prompt)
         assert len(own.tokens) == min(70, 700 - length)
-    assert recorded == rehearsal.recorded > 0
+    assert recorded == Capturing.made
 
 
 def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> None:
@@ -114,16 +121,18 @@ def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path
     assert begun == [True] * 11 + [False]
 
 
-def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path) -> None:
+@pytest.mark.parametrize("by", [ALONE, STATIC], ids=label)
+def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by: Choice) -> None:
     first = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     sampling = Sampling(max_new_tokens=20, temperature=0.9, repetition_penalty=1.3, ignore_eos=True)
     together: list[Sequence] = []
     batch = Batch()
     with torch.inference_mode():
         for number in range(3):
-            runner = first.model.new_runner()
+            runner, draft = first.model.new_runner(), first.model.new_runner()
             rehearse(runner)
-            made = World(runner, runner).sequence(ALONE, TEXT[number : number + 6], sampling, 3, None, Recorder())
+            world = World(runner, draft, choosings=Launching)
+            made = world.sequence(by, TEXT[number : number + 6], sampling, 3, None, Recorder())
             together.append(made)
             batch.admit(made)
         while batch.sequences:
@@ -171,16 +180,110 @@ def test_texts_that_share_passes_in_a_slab_do_not_go_ahead(tmp_path: Path) -> No
     assert isinstance(runners[0], FastRunner) and not runners[0].followers
 
 
+def a_pair(tmp_path: Path, device: torch.device) -> World:
+    """A target and a draft that resembles it."""
+    folder = save(tmp_path, "llama", **LLAMA)
+    target, draft = (captured_runner(folder, device, dtype="float32") for _ in range(2))
+    noise = torch.randn(draft.decoder.embedding.shape, generator=torch.Generator().manual_seed(1))
+    draft.decoder.embedding = draft.decoder.embedding + 0.02 * noise.to(device)
+    return World(target, draft, choosings=launching_on(device))
+
+
+def told(recorder: Recorder) -> list[dict[str, Any]]:
+    """Return the events without what differs where drafts are launched whole: times, passes behind an end token, and
+    the last digits of probabilities."""
+    events = [to_dict(event, 0) for event in recorder.events]
+    left_out = "confidence", "passes"
+    return [{n: each for n, each in event.items() if not n.endswith("_ns") and n not in left_out} for event in events]
+
+
 @on_a_gpu
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
-def test_on_a_gpu_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
+def test_a_draft_that_nobody_has_read_is_judged_as_one_that_was_read(
     tmp_path: Path, settings: dict[str, Any], device: torch.device
 ) -> None:
-    runner = captured_runner(save(tmp_path, "llama", **LONG), device, dtype="float32")
-    sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
-    for length in (9, 250, 650, 250):
-        own = decoded(runner, no_draft(), sampling, TEXT[:length])
-        assert runner.followers and own == decoded(runner, waits(), sampling, TEXT[:length])
+    """Also where end tokens cut drafts, and the text goes on with another token."""
+    world, accepted = a_pair(tmp_path, device), set[int]()
+    launching, sampling = world.choosings, Sampling(max_new_tokens=40, **settings)
+    for by in (STATIC, choose("heuristic", {"initial": 2})):
+        world.end_tokens = frozenset()
+        whole = world.run(by, TEXT[:6], sampling, 3)[0].tokens
+        for world.end_tokens in (frozenset[int](), frozenset(range(97)) - {*whole[:-5]}):
+            found = []
+            for world.choosings in (launching, Calling):
+                decoded, recorder = world.run(by, TEXT[:6], sampling, 3)
+                found.append((decoded, told(recorder)))
+            assert found[0] == found[1]
+            accepted |= {event["accepted"] for event in found[0][1] if "accepted" in event}
+    assert len(accepted) > 2
+
+
+class Unread(Choosing):
+    """It counts the tokens that the host reads."""
+
+    read: ClassVar[int] = 0
+
+    def launch(self, *given: Any) -> LaunchedToken:
+        return Counted(**vars(super().launch(*given)))
+
+
+class Counted(LaunchedToken):
+    def read(self) -> tuple[int, float, list[float]]:
+        Unread.read += 1
+        return super().read()
+
+
+class Counting(Choosings):
+    def of(self, sampling: Sampling, look: Look | None) -> Choosing:
+        return self._made.setdefault(sampling, Unread(sampling, self._vocab, self._device, look))
+
+
+@on_a_gpu
+@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+def test_a_verification_is_launched_before_the_host_reads_the_draft(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
+    world, sampling = a_pair(tmp_path, device), Sampling(max_new_tokens=60, ignore_eos=True, **settings)
+    world.choosings = Counting
+    world.run(STATIC, TEXT[:6], sampling)
+    sequence, batch = world.sequence(STATIC, TEXT[:6], sampling, 1, None, Recorder()), Batch()
+    with torch.inference_mode():
+        batch.admit(sequence)
+        while sequence.is_reading:
+            batch.step()
+        batch.step()
+        batch.step()
+        for _ in range(6):
+            before = Unread.read
+            with refusing_waits():
+                run_one(sequence.drafting())
+                reader, tokens, need = sequence.ask()
+                sequence.launch_verdict(reader.extend(tokens, need))
+            assert Unread.read == before
+            sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
+            assert Unread.read == before + 4
+
+
+@on_a_gpu
+def test_the_trace_of_a_draft_that_nobody_had_read_divides_its_round(tmp_path: Path, device: torch.device) -> None:
+    _, recorder = a_pair(tmp_path, device).run(STATIC, TEXT[:6], Sampling(max_new_tokens=30, ignore_eos=True))
+    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+    verdicts = [event for event in recorder.events if isinstance(event, Verified)]
+    for draft, verdict in zip(drafts, verdicts, strict=False):
+        assert draft.start_ns < draft.end_ns == verdict.start_ns < verdict.end_ns
+        assert verdict.held_ns == 0 <= verdict.wait_ns
+
+
+@on_a_gpu
+def test_a_draft_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path, device: torch.device) -> None:
+    world, sampling = a_pair(tmp_path, device), Sampling(max_new_tokens=20, ignore_eos=True)
+    assert isinstance(world.draft, FastRunner)
+    want, healthy = world.run(STATIC, TEXT[:6], sampling)[0], world.draft.decoder.embedding.clone()
+    world.draft.decoder.embedding[want.tokens[4]] = torch.nan
+    with pytest.raises(BrokenModel):
+        world.run(STATIC, TEXT[:6], sampling)
+    world.draft.decoder.embedding.copy_(healthy)
+    assert world.run(STATIC, TEXT[:6], sampling)[0] == want
 
 
 @on_a_gpu

@@ -41,17 +41,6 @@ MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for
 TEXT = RecordedText(Record.of([True, True, False, True, True, True, False, True] * 4, 40), prompt_tokens=5)
 
 
-# Costs ----------------------------------------------------------------------------------------------------------------
-
-
-def test_random_numbers_are_paid_for_block_by_block() -> None:
-    costs = dataclasses.replace(CHEAP, noise=(32, 0.5))
-    assert costs.chances(prompt=90, before=0, after=1) == 0.5, "the block that holds the first position"
-    assert costs.chances(prompt=90, before=1, after=6) == 0.0
-    assert costs.chances(prompt=90, before=6, after=7) == 0.5
-    assert costs.chances(prompt=96, before=0, after=33) == 1.0
-
-
 # Replay ---------------------------------------------------------------------------------------------------------------
 
 
@@ -228,11 +217,6 @@ def gains(*found: tuple[int, float, float | None, float | None]) -> list[dict[st
             gains((1, 1.5, 1.4, 1.6), (4, 1.2, 1.1, 1.3), (16, 0.8, 0.7, 0.9)),
             "static pays for up to about 10.0 users at once (95 % interval: 7.0 to 13.0).",
         ),
-        (
-            gains((1, 1.5, 1.4, 1.6), (16, 1.2, 1.1, 1.3)),
-            "static is shown to pay up to 16 users at once; its speed-up falls below 1 at no load here.",
-        ),
-        (gains((1, 0.9, 0.8, 0.95), (16, 0.5, 0.4, 0.6)), "static is shown to pay at none of these loads."),
         (
             gains((1, 1.5, None, None), (3, 0.5, None, None)),
             "static: the prompts are too few to say for how many users at once it pays. Its speed-up falls below 1 at "

@@ -27,8 +27,7 @@ from decoding.replay.at_load import PlayedRun, play, stream
 from decoding.replay.planning import RecordedSet
 from decoding.replay.what_if.ahead import ssd_tracks_of, stood
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.recorded import RecordedComparison
-from decoding.replay.what_if.simulation import Simulation, simulate
+from decoding.replay.what_if.simulation import RecordedComparison, Simulation, simulate
 from decoding.trace.events import Drafted, Event, Recorder, Verified, to_dict
 from tests.kit.copies import chain, chained
 from tests.kit.loads import CHEAP

@@ -18,7 +18,7 @@ from decoding.disco import features
 from decoding.disco.estimating import estimate_of
 from decoding.trace.events import Drafted, Recorder
 from tests.kit import models
-from tests.kit.rehearsal import captured_runner, on_a_gpu
+from tests.kit.rehearsal import Calling, Launching, captured_runner, launching_on, on_a_gpu
 from tests.kit.waiting import refusing_waits
 from tests.kit.worlds import World, looking_at, some_classifier, stopped_by
 
@@ -41,13 +41,6 @@ SETTINGS = [
     {"temperature": 0.9, "repetition_penalty": 0.8, "top_k": 5},
     {"temperature": 0.9, "top_p": 0.8},
 ]
-
-
-class Launching(Choosings):
-    """A device like a GPU, where everything that would be captured runs call by call."""
-
-    def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
-        return Choosing(sampling, self._vocab, self._device, look) if sampling.fixes_the_text else None
 
 
 def drafts_of(recorder: Recorder) -> list[Drafted]:
@@ -123,15 +116,7 @@ def test_a_captured_draft_is_the_one_that_is_chosen_call_by_call(
     rule: str, settings: dict[str, float], device: torch.device, tmp_path: Path
 ) -> None:
     """Each case loads two models and captures their passes, so a GPU tries few of the rules and settings above."""
-
-    class Calling(Choosings):
-        def of(self, sampling: Sampling, look: Look | None) -> None:
-            return None
-
-    folder, capturing = (
-        models.save(tmp_path, "llama", **models.LLAMA),
-        Choosings if device.type == "cuda" else Launching,
-    )
+    folder, capturing = models.save(tmp_path, "llama", **models.LLAMA), launching_on(device)
     runners = [captured_runner(folder, device, dtype="float32") for _ in range(2)]
     world, sampling = World(*runners), Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
     for _ in range(2):

@@ -9,7 +9,7 @@ from functools import partial
 import pytest
 
 from decoding.choice import choose
-from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
 from decoding.replay.confirming import Confirmed, repriced
@@ -76,17 +76,6 @@ def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
     deciding = made.run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
     assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
     assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
-
-
-def test_a_speed_up_is_of_the_total_times_of_all_samples() -> None:
-    records = [RecordedText(Record.of(matches)) for matches in ([True] * 9, [False] * 9, [True, False, True] * 3)]
-    costs = CostModel.of_one((0.0, *[1.0] * 12), draft=0.1)
-    baseline, drafted = replay(records, partial(SameLength, 0)), replay(records, partial(SameLength, 2))
-    alone, own = (
-        sum(costs.seconds(replay([record], partial(SameLength, lookahead))) for record in records)
-        for lookahead in (0, 2)
-    )
-    assert costs.speedup(drafted, baseline) == pytest.approx(alone / own)
 
 
 def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:

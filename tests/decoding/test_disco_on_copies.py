@@ -155,7 +155,7 @@ def test_a_card_without_the_threshold_that_a_rule_needs_is_refused_in_words() ->
 
 def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: RecordedSet) -> None:
     found = best_for_copies(study, COSTS, some_classifier())
-    speeds = [COSTS.tokens_per_s(study.play(judged("suffix", at), judge=judging())) for at in (found, 0.05, 0.95)]
+    speeds = [COSTS.tokens_per_s(study.play(judged("suffix", at), deciding())) for at in (found, 0.05, 0.95)]
     assert speeds[0] == max(speeds)
 
 
@@ -163,7 +163,7 @@ def test_the_sweep_of_copies_moves_the_threshold_of_the_strategy_that_pages_comp
     [strategy] = [slug for slug, each in STRATEGIES.items() if COPIED in each.swept]
     points = sweep_of_copies(study, COSTS, some_classifier())
     for point in points[::6]:
-        counts = study.play(judged(strategy, point["threshold"]), judge=judging())
+        counts = study.play(judged(strategy, point["threshold"]), deciding())
         assert point["speedup"] == COSTS.speedup(counts, study.play(choose("autoregressive")))
         assert point["drafted"] == pytest.approx(counts.drafted / counts.target_passes)
     assert points[0]["drafted"] > points[-1]["drafted"]  # a higher threshold ends copies earlier

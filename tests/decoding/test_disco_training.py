@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 
 import pytest
 import torch
 
+from decoding.backends.pair import ModelPair
 from decoding.disco import features, metrics, training
+from decoding.disco.cards import rule_of
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.errors import BadStrategy
+from decoding.training.designs import How
+from decoding.training.making import make_classifier
+from decoding.training.splits import Splits
+from tests.kit.pairs import ALL, SHARED, pair
 from tests.kit.recordings import SAMPLINGS, many
 from tests.kit.worlds import some_classifier
 
@@ -102,3 +109,19 @@ def test_the_curves_end_where_they_must() -> None:
     assert found.roc[0] == (1.0, 1.0) and found.roc[-1] == (0.0, 0.0)
     assert found.f1 == found.auc == 1.0
     assert sum(count for _, _, count in found.reliability) == 4
+
+
+@pytest.fixture(scope="module")
+def published() -> tuple[ModelPair, DraftClassifier]:
+    ready = pair()
+    made = make_classifier(ready, Splits.of(ALL), SHARED, how=How("paper"))
+    ready.hold("published", made)
+    return ready, made
+
+
+def test_the_published_design_sees_the_published_features_and_says_so_on_its_card(published) -> None:  # type: ignore[no-untyped-def]
+    _, made = published
+    card = json.loads(json.dumps(made.card))
+    assert made.sees <= set(features.PUBLISHED) and len(features.PUBLISHED) == 12
+    assert (card["design"], card["looks_at"], len(made.drafted.hidden)) == ("paper", list(features.PUBLISHED), 64)
+    assert 0 < card["thresholds"][rule_of("paper")] < 1 and rule_of("paper") == "threshold"

@@ -46,10 +46,6 @@ def test_tokens_after_the_first_refusal_do_not_count() -> None:
     assert sum(tokens for _, tokens, *_ in binned([([0.9, 0.8, 0.7], 0), ([0.6, 0.5], 2)])) == 3
 
 
-def test_without_estimates_there_is_no_drift() -> None:
-    assert drift(()) is None
-
-
 def test_a_sample_of_disco_holds_its_estimates_and_one_of_another_strategy_none() -> None:
     for label, has_any in (("disco", True), ("threshold", False)):
         choice = choose(label)

@@ -92,13 +92,7 @@ def test_a_missing_field_is_named(name: str) -> None:
 
 @pytest.mark.parametrize("text", ["", "[1", "{}", "7", "[" * 5000, '{"a": NaN}', '{"a": 1, "a": 2}', "x" * 200_000])
 def test_what_is_no_card_is_refused(text: str) -> None:
-    with pytest.raises(BadCard):
-        read_card(text)
-
-
-@pytest.mark.parametrize("text", ["no card", "[1", "7", "x" * 200_000])
-def test_a_refusal_of_the_whole_card_is_a_sentence(text: str) -> None:
-    with pytest.raises(BadCard, match=r"^The machine card (is|has) .*\.$"):
+    with pytest.raises(BadCard, match=r"^The machine card |^\w+ of the machine card "):
         read_card(text)
 
 

@@ -14,7 +14,7 @@ from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import FigurePart
 from decoding.papers.figures import base, ssd_4_speed, ssd_theory
 from decoding.papers.outcomes import Outcomes, OutcomeTally, total
-from decoding.papers.settings import BRANCHES_EACH
+from decoding.papers.settings import BRANCHES_EACH, TEMPERATURES
 from decoding.prices.cost_model import CostModel
 from decoding.words import signed
 from tests.kit.recordings import expected, lived
@@ -33,7 +33,8 @@ def outcomes() -> list[Outcomes]:
 def evidence(outcomes: list[Outcomes], step_s: float) -> Any:
     """A machine without a second core. A step over any branches takes `step_s`, a verification about 1 s."""
     return SimpleNamespace(
-        outcomes=lambda temperature: outcomes,
+        greedy=outcomes,
+        temperatures=dict.fromkeys(TEMPERATURES, outcomes),
         single=COSTS,
         prices=replace(COSTS, branches=[(1, step_s)]),
         simulated=lambda lookaheads: {lookahead: Estimate(1.0) for lookahead in lookaheads},
@@ -68,7 +69,7 @@ def test_where_preparing_takes_longer_than_verifying_the_lower_bound_is_said_to_
 
 def test_random_tokens_as_backup_are_drawn_at_the_hit_rate_of_a_text_without_end(outcomes: list[Outcomes]) -> None:
     drawn = ssd_theory.draw(evidence(outcomes, step_s=0.01))
-    way = base.Way(4, BRANCHES_EACH, is_random=True)
+    way = base.Drafting(4, BRANCHES_EACH, is_random=True)
     tally = total(way.tallies(outcomes))
     after_hit, after_miss = 1 - tally.miss_after_model, 1 - tally.miss_after_backup
     hits = after_miss / (1 - after_hit + after_miss)
@@ -85,8 +86,8 @@ def test_a_text_that_never_misses_has_a_hit_rate_without_end_too() -> None:
 
 
 def test_a_geometric_way_shares_out_as_many_branches_as_a_uniform_one(outcomes: list[Outcomes]) -> None:
-    way = base.Way(5, BRANCHES_EACH, law=base.law(outcomes))
-    even = base.Way(5, BRANCHES_EACH)
+    way = base.Drafting(5, BRANCHES_EACH, law=base.law(outcomes))
+    even = base.Drafting(5, BRANCHES_EACH)
     assert way.branches == even.branches == 18
     assert total(way.tallies(outcomes)).hit_rate > total(even.tallies(outcomes)).hit_rate
 

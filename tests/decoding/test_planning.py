@@ -12,7 +12,7 @@ import pytest
 
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
-from decoding.disco import metrics, rules
+from decoding.disco import metrics
 from decoding.disco.calibration import under
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
@@ -21,7 +21,7 @@ from decoding.errors import BadStrategy, Cancelled
 from decoding.measure.comparison import Measurement
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import CAP, Prediction, RecordedSet, best, predict, price_of_a_token, static, study
+from decoding.replay.planning import CAP, RecordedSet, predict, price_of_a_token, priced, study
 from decoding.replay.probing import probe
 from decoding.strategies.disco import Priced
 from decoding.training.making import TrainingStep, fastest, make_classifier
@@ -75,7 +75,7 @@ def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> No
     greedy, choice = dataclasses.replace(SHARED, temperature=0.0), choose("disco", {"classifier": "ours"})
     for sampling in (SHARED, greedy):
         recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
-        counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), recorded.estimates(asked))  # noqa: B023
+        counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), asked)  # noqa: B023
         live = [s for group in Measurement(ready, ALL[-5:], [choice], sampling).run() for s in group]
         assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
         assert counts.drafted == sum(s.num_draft_tokens for s in live)
@@ -115,11 +115,6 @@ def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made
     assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
 
 
-def test_the_best_of_a_strategy_is_its_fastest_setting() -> None:
-    speeds = (static(1), 2.0), (static(4), 3.0), (static(9), 1.0), (choose("oracle"), 9.0)
-    assert best([Prediction(choice, speed, speed) for choice, speed in speeds], "static").choice == static(4)
-
-
 def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:
     """A plan's rows at load used to begin with the texts that the rows for one user had written."""
     ready, asked = pair(), [choose("autoregressive"), choose("suffix", {"memory": True})]
@@ -140,12 +135,11 @@ def test_the_price_of_a_token_needs_no_search(labelled, columns: Sequence[str]) 
     classifiers a pair gets depends on the machine's speed."""
     recorded, examples = labelled
     classifier = train(*examples, columns=columns)
-    said = recorded.estimates(classifier)
     for draft in (0.05, 0.15, 0.3):
         costs = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(CAP + 1))), draft, 0.0, 0.0, 0.0)
 
         def speed(price: float) -> float:
-            return costs.tokens_per_s(recorded.count(partial(Priced, price, CAP), said), "estimate")  # noqa: B023
+            return costs.tokens_per_s(recorded.count(partial(Priced, price, CAP), classifier), "estimate")  # noqa: B023
 
         price = price_of_a_token(recorded, costs, classifier)
         assert speed(price) > 0.975 * max(speed(step / 50) for step in range(1, 50))
@@ -184,5 +178,5 @@ def test_a_pair_without_a_classifier_says_so() -> None:
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
     costs = CostModel.of_one((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
-    policy = Priced(rules.price(costs, tokens_per_s=1.0, follows=0.0), CAP)
+    policy = Priced(priced(costs, tokens_per_s=1.0, follows=0.0), CAP)
     assert policy.stops(0.99)

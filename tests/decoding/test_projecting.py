@@ -8,18 +8,17 @@ from typing import Any
 
 import pytest
 
+from benchmarks._measured_card import card_of, rising_by_batch
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.prices.cost_model import Context, CostModel
-from decoding.prices.machine_card import Card, published
+from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.player import Player
-from decoding.replay.projecting.best_map import ACCEPTANCES, PRICES, draw_map, pair_on, priced
-from decoding.replay.projecting.document import document
-from decoding.replay.projecting.measuring import card_of, rising_by_batch
+from decoding.replay.projecting.document import ACCEPTANCES, PRICES, document, draw_map, pair_on, priced
 from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
 from decoding.replay.projecting.texts import acceptance, with_acceptance
 from decoding.strategies import STRATEGIES
@@ -78,14 +77,6 @@ def test_texts_shorter_than_a_draft_are_projected() -> None:
     found, short = pair(), dataclasses.replace(SHARED, max_new_tokens=3)
     material = ProjectionInputs.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
     assert "ssd-disco" in {row.choice.strategy for row in project(material, EVEN)}
-
-
-def test_less_is_projected_without_fixed_texts_or_a_classifier(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    blunt = dataclasses.replace(material, classifier=None)
-    assert {"ssd-disco", "disco"}.isdisjoint(blunt.settings())
-    assert "ssd" in blunt.settings()
-    assert {"ssd", "ssd-disco"}.isdisjoint(material.settings(fixes_the_text=False))
 
 
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])
@@ -203,8 +194,3 @@ def test_longer_texts_take_longer_on_a_card_that_says_what_their_context_costs(r
     slow, fast = (material.speed(choose("autoregressive"), each, 1) for each in (card, EVEN))
     assert 1 / slow - 1 / fast == pytest.approx(0.001 * (material.context - 10))
     assert EVEN.costs.at(material.context) is EVEN.costs
-
-
-def test_a_pair_on_a_published_card_has_that_cards_price(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    assert pair_on(material, published()["llama-70b-1b-h100"])[0] == pytest.approx(2.10 / 18.28)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import itertools
 import multiprocessing
 import os
-import pickle
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from io import StringIO
-from multiprocessing.connection import Connection
 
 import pytest
 import torch
@@ -24,7 +21,7 @@ from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.recording_workers import RecordingWorkers, Work, copies_for, serve, write
+from decoding.replay.recording_workers import RecordingWorkers, copies_for
 from tests.kit.pairs import pair
 from worker.terminal.compare import TraceFile
 
@@ -35,29 +32,6 @@ PROMPTS = [PromptItem(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
 
 def same(one: Recording, other: Recording) -> bool:
     return one.record == other.record and torch.equal(one.static, other.static) and torch.equal(one.tails, other.tails)
-
-
-@contextmanager
-def a_copy() -> Iterator[Connection]:
-    context = multiprocessing.get_context("spawn")
-    here, there = context.Pipe()
-    process = context.Process(target=serve, args=(pair, there), daemon=True)
-    process.start()
-    there.close()
-    yield here
-    here.close()
-    process.join(60)
-    assert process.exitcode == 0  # nobody asked any more
-
-
-def test_a_copy_writes_what_we_would_and_refuses_in_words() -> None:
-    with a_copy() as copy:
-        for work in (Work(PROMPTS[0], SHARED, 5), Work(PROMPTS[1], SHARED, 0)):
-            copy.send_bytes(pickle.dumps(work))
-            assert same(pickle.loads(copy.recv_bytes()), write(pair(), work))
-        copy.send_bytes(pickle.dumps(Work(PromptItem("long", "a" * 5000), SHARED, 0)))
-        assert isinstance(refusal := pickle.loads(copy.recv_bytes()), BadPrompt)
-        assert "long has 5000 tokens" in str(refusal)
 
 
 @pytest.mark.parametrize("again", [pair, partial(os._exit, 1)], ids=["works", "dies"])

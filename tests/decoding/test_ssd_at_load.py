@@ -24,11 +24,11 @@ from decoding.errors import BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import stints
 from decoding.prices.cost_model import CostModel
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
+from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
 from decoding.ssd.transport.messages import Question, SpeculatorRecipe
 from decoding.ssd.transport.speculators import Speculators
@@ -223,13 +223,6 @@ def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_
     assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
     assert lost == sorted(lost) and 1.0 < lost[1] < lost[2] < lost[3] <= 1.5
     assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, COSTS)
-
-
-def test_random_numbers_of_the_target_take_time_under_ssd_too() -> None:
-    tracks = recorded_texts(4)
-    with_noise = dataclasses.replace(COSTS, noise=(8, 1.0))
-    quiet, noisy = (simulate_together(tracks, plan(10), costs, 2) for costs in (COSTS, with_noise))
-    assert noisy.tokens_per_s_device < quiet.tokens_per_s_device
 
 
 @pytest.mark.parametrize("backup", ["auto", "by-batch"])

@@ -191,14 +191,6 @@ def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_op
         assert draws.preparation().predicted_hit == pytest.approx(plain.preparation().predicted_hit)
 
 
-def test_no_token_is_read_that_the_draft_has_no_room_for() -> None:
-    draws, _ = speculator(context=9)
-    drafted = draws.begin([3, 1], 40).tokens
-    while draws.step():
-        pass
-    assert len(drafted) == 3 and {depth for *_, depth in draws.preparation().branches} == {3}
-
-
 def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() -> None:
     """The branches' progress does not matter: even the estimates are those of a draft made in one go."""
     for steps in range(2, 6):

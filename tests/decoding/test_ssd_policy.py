@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 
 import pytest
 
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.replay.ssd.playing import SimulatedDraft
-from decoding.ssd.copying import copier
 from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
 from decoding.trace.events import Backup
 
@@ -49,7 +47,7 @@ def test_a_backup_copies_what_is_sure_as_the_text_grows(
     name: WantedBackup, instead: tuple[Backup, Sequence[int]]
 ) -> None:
     settings = SpeculatorSettings(lookahead=4, backup=name)
-    decides = SsdPolicy(settings, {END}, None, lambda text, count: [len(text), END], copier=partial(copier, settings))
+    decides = SsdPolicy(settings, {END}, None, lambda text, count: [len(text), END])
     decides.read([5, 5, 1, 2])
     decides.read([1, 2, 3, END, 4, 1, 2])
     assert decides.after_a_miss(4) == ("copy", [3, END])
@@ -63,7 +61,7 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
     guesses = [[50, 51, 52] for _ in range(3)]
     chosen = []
     for text in ([*range(30), *range(20)], [*range(50)]):
-        decides = SsdPolicy(settings, copier=partial(copier, settings))
+        decides = SsdPolicy(settings)
         decides.read(text)
         chosen.append(decides.choose(SimulatedDraft((20, 21), "hit", "", 0, None), (), guesses))
     sure, unknown = chosen

@@ -14,14 +14,14 @@ from decoding.drafting.records import Record, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from
-from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Plan
-from decoding.replay.ssd.recording import plan_for
+from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate
-from decoding.replay.ssd.track import Track
+from decoding.ssd.policy.ssd_policy import Plan
+from decoding.ssd.speculator.state import plan_for
 from decoding.trace.accounting import PHASES, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
-from decoding.trace.theory import Speculation, tokens_per_round
-from tests.kit.recordings import LIVE, tracked
+from decoding.trace.theory import Speculation
+from tests.kit.recordings import LIVE, rates_of, tokens_per_round, tracked
 from tests.kit.worlds import World, some_classifier
 
 NEW = 40
@@ -86,7 +86,7 @@ def test_time_beside_each_other_is_what_the_theorem_says(placement: Placement, g
     theory = Speculation(counts["hits"] / counts["rounds"], tokens, tokens, preparing=0.9, backup=0.6)
     assert found.tokens_per_s_device == pytest.approx(theory.speedup(), rel=0.005)
     assert tokens == pytest.approx(tokens_per_round(0.75, 4), rel=0.03)
-    assert found.rates["hidden_share"] == pytest.approx(0.9 / (0.9 + 0.6 * (1 - theory.hit_rate)), rel=0.005)
+    assert rates_of(found)["hidden_share"] == pytest.approx(0.9 / (0.9 + 0.6 * (1 - theory.hit_rate)), rel=0.005)
 
 
 def test_every_price_is_paid_where_it_belongs() -> None:

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from itertools import product
-
 import pytest
 
 from decoding.papers import transfer
 from decoding.papers.drawing import draw, phases
-from decoding.papers.evidence import Evidence
+from decoding.papers.evidence import Evidence, PromptSet
 from decoding.papers.figure import RepeatOptions
 from decoding.papers.figures import FIGURES
-from decoding.papers.recordings import RECORDING_ALSO, PromptSet
-from decoding.papers.shelf import InMemory
+from decoding.papers.shelf import Shelf
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
@@ -24,31 +21,21 @@ FIGURE = FIGURES["disco-transfer"]
 
 
 def evidence(own: list[PromptItem], further: list[PromptItem]) -> Evidence:
-    made = Evidence(pair(), own, SHARED, InMemory(), classifier_name=None)
+    made = Evidence(pair(), own, SHARED, Shelf(), classifier_name=None)
     made.own_set, made.also = "code", PromptSet("prose", further)
     return made
-
-
-def test_every_set_judges_the_classifiers_of_both() -> None:
-    ready = pair()
-    sets = {
-        name: study(ready, prompts(count, seed=count), SHARED, tails=True) for name, count in (("a", 43), ("b", 40))
-    }
-    found = transfer.matrix(sets, COSTS)
-    assert set(found) == set(product("ab", "ab"))
-    assert all(cell.low is not None and 0 < cell.low <= cell.value for cell in found.values())
 
 
 def test_no_classifier_judges_a_prompt_that_taught_it() -> None:
     """Sets that hold the same prompts have four equal cells: also beside itself, a set judges with its other half."""
     texts = study(pair(), prompts(40, seed=5), SHARED, tails=True)
     [own, *others] = transfer.matrix({"a": texts, "b": texts}, COSTS).values()
-    assert all(cell == own for cell in others)
+    assert all(cell == own for cell in others) and own.low is not None and 0 < own.low <= own.value
 
 
 def test_with_a_further_set_the_figure_is_as_published_and_needs_no_classifier() -> None:
     made = evidence(prompts(40, seed=1), prompts(41, seed=2))
-    assert phases(made, [FIGURE])[RECORDING_ALSO] == 41
+    assert phases(made, [FIGURE])["recording the other set"] == 41
     [figure] = draw(made, [FIGURE], RepeatOptions("--limit 6", also="prose.jsonl"))
     assert figure["x"]["names"] == ["code", "prose"] and not figure["needs"]
     assert [each["name"] for each in figure["series"]] == ["DISCO, trained on code", "DISCO, trained on prose"]
@@ -57,18 +44,12 @@ def test_with_a_further_set_the_figure_is_as_published_and_needs_no_classifier()
     assert figure["recipe"][1] == "./drafthouse train-disco --limit 6 --also prose.jsonl --out classifier"
 
 
-def test_two_parts_of_one_set_have_two_names() -> None:
-    made = evidence(prompts(4), prompts(4, seed=3))
-    made.own_set = "prose"
-    assert made.names_of_sets == ["prose", "prose, further"]
-
-
 def test_texts_too_short_to_train_on_cost_the_figure_and_not_the_study() -> None:
     [figure] = draw(evidence(prompts(4), prompts(4, seed=3)), [FIGURE], RepeatOptions("--limit 4"))
     assert figure["needs"].startswith("more recorded tokens (The training prompts give") and not figure["series"]
 
 
-@pytest.mark.parametrize(("own", "further"), [(3, 4), (4, 3), (4, 0)])
+@pytest.mark.parametrize(("own", "further"), [(3, 4), (4, 0)])
 def test_too_few_prompts_are_told_and_how_to_get_the_published_form(own: int, further: int) -> None:
     [figure] = draw(evidence(prompts(own), prompts(further, seed=3)), [FIGURE], RepeatOptions("--limit 4"))
     assert "a further set of prompts (--also FILE" in figure["needs"] and not figure["series"]

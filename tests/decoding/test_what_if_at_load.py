@@ -11,8 +11,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
 from decoding.replay.at_load import play
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.recorded import RecordedComparison
-from decoding.replay.what_if.simulation import Simulation, simulate
+from decoding.replay.what_if.simulation import RecordedComparison, Simulation, simulate
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Started, Verified
 

@@ -15,7 +15,7 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.papers.evidence import Evidence
 from decoding.papers.figures import FIGURES
-from decoding.papers.shelf import InMemory
+from decoding.papers.shelf import Shelf
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card
@@ -30,12 +30,12 @@ from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.recorded import RecordedComparison
-from decoding.replay.what_if.simulation import simulate
+from decoding.replay.what_if.simulation import RecordedComparison, simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
 from tests.golden import live
 from tests.kit.pairs import pair, prompts
+from tests.kit.recordings import rates_of
 from tests.kit.worlds import World, some_classifier
 
 Rows = dict[str, Any]
@@ -97,11 +97,10 @@ def recorded(name: str) -> RecordedSet:
 def counts(name: str) -> Rows:
     """Passes that a replay counts of each setting of the live cases."""
     found, classifier = recorded(name), some_classifier()
-    estimates, judge = found.estimates(classifier), PlanInputs(found, JOINT, classifier).judge
     choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
     rows = {}
     for choice in filter(found.tells, choices):
-        counted = found.play(choice, estimates, FULL, judge)
+        counted = found.play(choice, classifier, FULL)
         rows[choice.label] = {name: value for name, value in dataclasses.asdict(counted).items() if name != "parts"}
         rows[choice.label]["rounds"] = {str(drafted): counted.rounds[drafted] for drafted in sorted(counted.rounds)}
     return rows
@@ -129,11 +128,10 @@ def planned_at_load(name: str) -> Rows:
 def played_at_load(name: str) -> Rows:
     """Passes and times of the rounds of each setting of the live cases, for 4 users."""
     material = PlanInputs(recorded(name), JOINT, some_classifier())
-    estimates = material.study.estimates(some_classifier())
     rows = {}
     for choice in parse_choices(live.LABELS):
         if choice.spec.can_replay and material.study.tells(choice):
-            run = material.run(choice, 4, estimates)
+            run = material.run(choice, 4)
             rounds = [one for request in run.requests for one in request.rounds]
             drafted, passes = (sum(getattr(one, what) for one in rounds) for what in ("drafted", "passes"))
             accepted, ends = sum(one.accepted for one in rounds), [request.end for request in run.requests]
@@ -152,7 +150,7 @@ def ahead(name: str) -> Rows:
         plan = plan_of(choice, pair().vocab, decides)
         for placement in PLACEMENTS:
             played = simulate_ahead(tracks, plan, PRICES, placement)
-            rates = [played.rates[of] for of in ("hit_rate", "predicted_hit_rate", "hidden_share")]
+            rates = [rates_of(played)[of] for of in ("hit_rate", "predicted_hit_rate", "hidden_share")]
             rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, *rates]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
             together = simulate_together(tracks, plan, JOINT, 4, ANYTIME)
@@ -223,7 +221,7 @@ def figures(name: str) -> Rows:
     ready.hold("", some_classifier())
     ready.classifier_at = lambda name: Path()
     asked = [dataclasses.replace(each, category="ab"[number % 2]) for number, each in enumerate(prompts(8))]
-    evidence = Evidence(ready, asked, SAMPLINGS[name], InMemory())
+    evidence = Evidence(ready, asked, SAMPLINGS[name], Shelf())
     evidence.costs = evidence.single = FULL
     evidence.joint, evidence.prices = live.JOINT, PRICES
     return {

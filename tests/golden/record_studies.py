@@ -14,7 +14,7 @@ from typing import Any
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import set_threads
 from decoding.papers.figure import RepeatOptions
-from decoding.papers.shelf import InMemory
+from decoding.papers.shelf import Shelf
 from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import PromptItem, read_prompts
 from worker.engine.residents import Residents
@@ -59,7 +59,7 @@ def main() -> None:
         Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)
         projection, said = found(said), []
         asked = RepeatOptions("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
-        DrawFigures(judging, prompts("test", 4), SAMPLING, InMemory(), asked).carry_out(
+        DrawFigures(judging, prompts("test", 4), SAMPLING, Shelf(), asked).carry_out(
             residents, said.append, lambda: False
         )
     card["pair"] = ["target", "draft"]

@@ -86,19 +86,14 @@ def one_of_everything(world: Any) -> dict[str, Any]:
         "training": training,
         "studies": study,
         "study": study,
-        "bin-study": study,
-        "restore-study": study,
         "comparisons": comparison,
         "comparison": comparison,
         "describe-comparison": comparison,
-        "bin-comparison": comparison,
-        "restore-comparison": comparison,
         "shares": comparison,
         "shares-detail": (share := sharing.share(comparison=comparison, days=1, hides_texts=False, by=by)[0]),
         "revoke-share": share,
         "runs": run,
         "samples": run.samples.first(),
-        "conditions": run.figures.conditions,
     }
 
 

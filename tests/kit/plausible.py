@@ -23,7 +23,7 @@ from webapp.accounts.models import (
     Team,
     User,
 )
-from webapp.comparisons.models import Comparison, Conditions, Run, Sample
+from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.sharing.models import Share
@@ -35,7 +35,7 @@ MODEL = make.checkpoint(layers=1)
 CHUNKS = {hashlib.sha256(content).hexdigest(): content for content in (*PROMPTS.values(), *MODEL.values())}
 BODIES = {"pair": Pair, "dataset": Dataset, "target": LanguageModel, "draft": LanguageModel, "upload": Upload}
 PATHS = {
-    "audit": AuditEntry, "classifiers": Classifier, "comparisons": Comparison, "conditions": Conditions,
+    "audit": AuditEntry, "classifiers": Classifier, "comparisons": Comparison,
     "datasets": Dataset, "endpoints": Endpoint, "invitations": Invitation, "jobs": Job,
     "members": Membership, "models": LanguageModel,
     "pairs": Pair, "runs": Run, "samples": Sample, "shares": Share, "studies": Study, "teams": Team,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 
@@ -11,13 +12,13 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording, record
-from decoding.disco.rules import estimates, rounds_from_everywhere
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
+from decoding.replay.ssd.playing import Simulated, Track
 from decoding.replay.ssd.recording import track_of
-from decoding.replay.ssd.track import Track
+from decoding.trace.accounting import count, rates
 from decoding.trace.events import Event
 from tests.kit.worlds import World
 
@@ -77,7 +78,7 @@ def tracked(
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=cap + 1,
         )
-    said = estimates(classifier, rounds_from_everywhere(recording, cap + 1)).tolist() if classifier else ()
+    said = classifier.of_rounds(recording.rounds(cap + 1)).tolist() if classifier else ()
     return track_of(recording, said)
 
 
@@ -104,3 +105,13 @@ def lived(world: World, choice: Choice, sampling: Sampling, seed: int) -> tuple[
 def expected(world: World, text: Sequence[int], sampling: Sampling) -> Outcomes:
     """Outcomes of a text as theory has them."""
     return outcomes_of(world.target, world.draft, PROMPT, text, sampling)[1.0]
+
+
+def rates_of(played: Simulated) -> dict[str, Any]:
+    """Hit rates and the hidden share of drafting, as they are counted in live runs."""
+    return rates([counted for trace in played.traces if (counted := count(trace))])
+
+
+def tokens_per_round(acceptance: float, lookahead: int) -> float:
+    """Mean tokens of a round if every drafted token has the same acceptance: a geometric series."""
+    return sum(acceptance**k for k in range(lookahead + 1))

@@ -12,6 +12,8 @@ from typing import Any, cast
 import pytest
 import torch
 
+from decoding.dice.choosing import Choosing, Choosings, Look
+from decoding.dice.sampling import Sampling
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.passes import StaticPasses
@@ -22,6 +24,24 @@ on_a_gpu = pytest.mark.parametrize("device", [
     pytest.param(torch.device("cpu"), id="rehearsed"),
     pytest.param(torch.device("cuda:0"), id="gpu", marks=pytest.mark.gpu),
 ])  # fmt: skip
+
+
+class Launching(Choosings):
+    """A device like a GPU, where everything that would be captured runs call by call."""
+
+    def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
+        return Choosing(sampling, self._vocab, self._device, look) if sampling.fixes_the_text else None
+
+
+class Calling(Choosings):
+    """A device whose host reads each token before it launches the next."""
+
+    def of(self, sampling: Sampling, look: Look | None) -> None:
+        return None
+
+
+def launching_on(device: torch.device) -> type[Choosings]:
+    return Choosings if device.type == "cuda" else Launching
 
 
 class Graph:

@@ -104,7 +104,7 @@ def recorded(case: Case) -> list[Recording]:
 
 def sourced(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
     study = RecordedSet([*recordings])
-    asked = study.texts(study.shown(case.choice.sees, study.estimates(some_classifier())))
+    asked = study.texts(study.shown(case.choice.sees, some_classifier()))
     return asked, play(asked, source_of(case), PRICES, case.users)
 
 

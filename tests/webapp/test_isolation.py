@@ -24,11 +24,11 @@ TABLE = """
   GET    classifiers-detail classifiers-page classifiers-file studies-detail studies-file studies-document
   GET    studies-figures comparisons-detail comparisons-rounds comparisons-spec-bench
   GET    comparisons-file comparisons-report comparisons-csv comparisons-worst comparisons-events shares-detail
-  GET    runs-detail conditions-detail samples-detail samples-trace
+  GET    runs-detail samples-detail samples-trace
 200 200 200 200 401 200 200 200
   GET    schema me teams-list members-list tokens-list jobs-list uploads-list models-list pairs-list datasets-list
   GET    endpoints-list classifiers-list studies-list strategies comparisons-list shares-list runs-list
-  GET    runs-csv conditions-list samples-list queues-list workers-list
+  GET    runs-csv samples-list queues-list workers-list
 409 409 403 404 401 403 409 409
   POST   jobs-retry jobs-cancel uploads-chunk models-restore pairs-restore datasets-restore endpoints-restore
   POST   classifiers-restore studies-cancel studies-retry studies-restore comparisons-cancel
@@ -39,8 +39,8 @@ TABLE = """
   GET    account tokens team new-team jobs models find uploads pairs datasets endpoints classifiers studies
   GET    comparisons runs
 302 302 403 404 302 302 302 302
-  POST   remove-member prioritise-job count-tokens check-endpoint set-key drop-key rename bin bin-study
-  POST   describe-comparison bin-comparison revoke-share
+  POST   remove-member prioritise-job count-tokens check-endpoint set-key drop-key rename bin
+  POST   describe-comparison revoke-share
 200 200 200 404 302 302 302 302
   GET    job model pair dataset endpoint study classifier training comparison
 400 400 403 400 401 403 400 400
@@ -52,7 +52,7 @@ TABLE = """
 422 422 403 422 302 302 302 302
   POST   new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 409 409 403 404 302 302 302 302
-  POST   cancel-job retry-job discard-upload restore restore-study restore-comparison
+  POST   cancel-job retry-job discard-upload restore
 200 200 403 200 302 302 302 302
   GET    new-model new-pair new-dataset new-endpoint new-classifier new-study train-classifier new-comparison
 400 400 403 404 401 403 400 400

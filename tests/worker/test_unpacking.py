@@ -16,7 +16,7 @@ from tests.kit.uploads import pieces, sha
 from webapp.core.problems import Invalid
 from webapp.registry import prompt_sets
 from webapp.uploads import services as uploads
-from webapp.uploads.models import Upload
+from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
 from worker import gauges, tables
 from worker.disk import NotNow
@@ -37,8 +37,8 @@ def unpack(team, make_worker):
     """Send a file and let the worker look."""
 
     def unpack_one(name: str, content: bytes) -> Upload:
-        shas = tuple(sha(piece) for piece in pieces(content))
-        upload = uploads.begin(name=name, files=[uploads.Listed(name, len(content), shas)], by=team)
+        file = UploadedFile(path=name, size=len(content), chunks=[sha(piece) for piece in pieces(content)])
+        upload = uploads.begin(name=name, files=[file], by=team)
         for piece in pieces(content):
             uploads.receive(upload=upload, sha256=sha(piece), stream=io.BytesIO(piece), by=team)
         uploads.complete(upload=upload, by=team)

@@ -21,6 +21,8 @@ SERVERS_ALONE = "servers alone"  # in place of a pair
 
 
 class Comparison(RecipeColumns, Entry):
+    address = "comparisons"
+
     pair = models.ForeignKey(
         Pair, null=True, on_delete=models.PROTECT, related_name="comparisons"
     )  # null: servers run alone

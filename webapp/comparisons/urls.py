@@ -11,7 +11,5 @@ urlpatterns = [
     path("comparisons/<uuid:id>/rounds/", behind.rounds_behind, name="comparison-rounds"),
     path("comparisons/demo/", views.run_demo, name="run-demo"),
     path("comparisons/<uuid:id>/describe/", views.describe_comparison, name="describe-comparison"),
-    path("comparisons/<uuid:id>/bin/", views.bin_comparison, name="bin-comparison"),
-    path("comparisons/<uuid:id>/restore/", views.restore_comparison, name="restore-comparison"),
     path("runs/", across.runs, name="runs"),
 ]

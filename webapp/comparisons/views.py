@@ -23,8 +23,7 @@ from webapp.comparisons.serializers import Description
 from webapp.comparisons.specs import specify
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
-from webapp.entries import services as entries
-from webapp.entries.views import in_bin, listed, to_bin
+from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import JobState
 from webapp.registry.models import Dataset, LanguageModel, Pair
 
@@ -84,19 +83,6 @@ def describe_comparison(request: ActorRequest, id: UUID) -> HttpResponse:
     form.submit(lambda **words: services.describe(comparison=found, by=request.actor, **words))
     if form.errors:
         messages.error(request, f"Nothing was saved. {form.refusal}")
-    return redirect("comparison", id)
-
-
-@page(Right.SUBMIT, ("POST",))
-def bin_comparison(request: ActorRequest, id: UUID) -> HttpResponse:
-    found = one(Comparison.objects.visible_to(request.actor), id)
-    return to_bin(request, found, undo=reverse("restore-comparison", args=[id]), back="comparisons")
-
-
-@page(Right.SUBMIT, ("POST",))
-def restore_comparison(request: ActorRequest, id: UUID) -> HttpResponse:
-    found = one(Comparison.objects.visible_to(request.actor), id)
-    entries.restore(entry=found, by=request.actor)
     return redirect("comparison", id)
 
 

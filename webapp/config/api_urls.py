@@ -102,7 +102,6 @@ urlpatterns = [
     path("tickets/", live.Tickets.as_view(CREATE), name="tickets-list"),
     *noun("runs", across.Runs, many=LIST, one=READ),
     at("runs.csv", "runs-csv", across.Runs, get="table"),
-    *noun("conditions", across.ConditionsApi, many=LIST, one=READ),
     *noun("samples", comparisons.Samples, many=LIST, one=READ),
     at("samples/<uuid:pk>/trace/", "samples-trace", comparisons.Samples, get="trace"),
     path("queues/", jobs.Queues.as_view(), name="queues-list"),

@@ -25,6 +25,7 @@ Send = Callable[[Any], Awaitable[None]]
 Application = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 logger = logging.getLogger("drafthouse.metrics")
+PATIENCE = 1.5  # s; a scrape is answered within two
 
 
 def _families() -> list[Metric]:
@@ -69,7 +70,7 @@ class Door:
             return await _send(send, 401, told, (b"www-authenticate", b"Bearer"))
         parts = {part.name: part.ask() for part in readiness.PARTS if part.name in ("broker", "store")}
         asked = self._lab.ask()
-        await readiness.answered([asked, *parts.values()])
+        await readiness.answered([asked, *parts.values()], within=PATIENCE)
         found = asked.result() if asked.done() and not asked.exception() else None
         if found is None:
             logger.warning(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db.models import QuerySet
-from django.http import HttpResponse, JsonResponse, QueryDict
+from django.http import HttpResponse, JsonResponse
 from django.urls import reverse
 
 from decoding.public import STRATEGIES
@@ -40,10 +41,14 @@ class Findable:
     about: Callable[[Row], str] = lambda row: moment(row["created"])  # tells things of one name apart
 
 
-def entry(label: str, kind: Any, route: str) -> Findable:
-    return Findable(
-        label, lambda actor: kind.objects.visible_to(actor).kept(), lambda row: reverse(route, args=[row["pk"]])
-    )
+def thing(label: str, kind: Any, route: str, at: str = "pk", **more: Any) -> Findable:
+    """Make things of a kind findable. `at` is the column that the page's address holds."""
+
+    def rows(actor: Actor) -> QuerySet[Any]:
+        visible = kind.objects.visible_to(actor)
+        return visible.kept() if hasattr(visible, "kept") else visible
+
+    return Findable(label, rows, lambda row: reverse(route, args=[row[at]]), **more)
 
 
 def _models_of(row: Row) -> str:
@@ -58,37 +63,28 @@ def _trainings(actor: Actor) -> QuerySet[Any]:
 
 def _upload_url(row: Row) -> str:
     """Return the list of uploads, searched for this one: an upload has no page of its own."""
-    query = QueryDict(mutable=True)
-    query["q"] = row["name"]
-    return f"{reverse('uploads')}?{query.urlencode()}"
+    return f"{reverse('uploads')}?{urlencode({'q': row['name']})}"
 
 
 KINDS = (
-    entry("Comparison", Comparison, "comparison"),
-    Findable(
-        "Pair",
-        lambda actor: Pair.objects.visible_to(actor).kept(),
-        lambda row: reverse("pair", args=[row["pk"]]),
-        also=("target__name", "draft__name"),
-        about=_models_of,
-    ),
-    entry("Model", LanguageModel, "model"),
-    entry("Prompts", Dataset, "dataset"),
-    entry("Server", Endpoint, "endpoint"),
-    entry("Classifier", Classifier, "classifier"),
+    thing("Comparison", Comparison, "comparison"),
+    thing("Pair", Pair, "pair", also=("target__name", "draft__name"), about=_models_of),
+    thing("Model", LanguageModel, "model"),
+    thing("Prompts", Dataset, "dataset"),
+    thing("Server", Endpoint, "endpoint"),
+    thing("Classifier", Classifier, "classifier"),
     Findable("Training", _trainings, lambda row: reverse("training", args=[row["pk"]])),
-    entry("Study", Study, "study"),
-    Findable(
+    thing("Study", Study, "study"),
+    thing(
         "Run",
-        lambda actor: Run.objects.visible_to(actor).kept(),
-        lambda row: reverse("comparison", args=[row["comparison_id"]]),
+        Run,
+        "comparison",
+        at="comparison_id",
         name="label",
         also=("comparison_id", "comparison__name"),
         about=lambda row: f"{row['comparison__name']}, {moment(row['created'])}",
     ),
-    Findable(
-        "Job", lambda actor: Job.objects.visible_to(actor), lambda row: reverse("job", args=[row["pk"]]), name="title"
-    ),
+    thing("Job", Job, "job", name="title"),
     Findable("Upload", lambda actor: Upload.objects.visible_to(actor), _upload_url),
 )
 ACTIONS = {

@@ -150,9 +150,9 @@ def ask() -> dict[str, Future[str]]:
     return {part.name: part.ask() for part in PARTS if part.name != "broker" or settings.REDIS_URL}
 
 
-async def answered(asked: Iterable[Future[Any]]) -> None:
-    """Wait for answers without a thread, for as long as is waited for."""
-    await asyncio.wait([asyncio.wrap_future(one) for one in asked], timeout=LIMIT)
+async def answered(asked: Iterable[Future[Any]], within: float = LIMIT) -> None:
+    """Wait for answers without a thread."""
+    await asyncio.wait([asyncio.wrap_future(one) for one in asked], timeout=within)
 
 
 def told(asked: dict[str, Future[str]]) -> dict[str, Any]:

@@ -58,7 +58,6 @@ HTTPS = env.bool("DRAFTHOUSE_HTTPS", default=False)
 # Proxies, as addresses or networks, whose X-Forwarded-For, -Proto and -Host are believed; nobody else's are.
 PROXIES = networks(env.list("DRAFTHOUSE_PROXIES", default=[]))
 ROOT_URLCONF = "webapp.config.urls"
-ASGI_APPLICATION = "webapp.config.asgi.application"
 
 # What it is made of --------------------------------------------------------------------------------------------------
 
@@ -190,21 +189,15 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "sign-in"
-LOGIN_REDIRECT_URL = "home"
 
 # Cookies and headers -------------------------------------------------------------------------------------------------
 
 SESSION_COOKIE_NAME = "dh_session"
-SESSION_COOKIE_AGE = 14 * 24 * 3600
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = HTTPS
-SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
-SESSION_COOKIE_SAMESITE = CSRF_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_HTTPONLY = True  # as the session's is
 CSRF_COOKIE_NAME = "dh_csrf"
 CSRF_FAILURE_VIEW = "webapp.core.views.csrf_failure"
-SECURE_SSL_REDIRECT = False  # the proxy that ends TLS redirects; /healthz must stay reachable without it
 SECURE_HSTS_SECONDS = 31_536_000 if HTTPS else 0
-SECURE_REFERRER_POLICY = "same-origin"
-X_FRAME_OPTIONS = "DENY"
 CONTENT_SECURITY_POLICY = {
     "DIRECTIVES": {
         "default-src": [SELF],
@@ -314,7 +307,6 @@ METRICS_TOKEN = environment.secret("DRAFTHOUSE_METRICS_TOKEN")
 
 LANGUAGE_CODE = "en"
 TIME_ZONE = "UTC"
-USE_TZ = True
 USE_I18N = False
 LOGGING = logs.configuration(env.str("DRAFTHOUSE_LOG", default=""))  # `json`, or lines for people
 logs.hide(SECRET_KEY, TOKEN_PEPPER, DATABASES["default"].get("PASSWORD") or "")

@@ -22,7 +22,7 @@ class Kept(Owned):
 class Entry(Noun):
     """A named thing of a team. `frozen` since a comparison points at it; `binned` while it is in the bin."""
 
-    address = ""  # first part of its list's URL; `views` bin and restore the kinds that have one
+    address: str  # first part of its list's URL, and the name of that route
 
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="%(class)ss")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")

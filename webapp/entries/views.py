@@ -27,16 +27,13 @@ def listed(request: ActorRequest, rows: Any) -> Any:
     return visible.binned() if in_bin(request) else visible.kept()
 
 
-def to_bin(request: ActorRequest, entry: Entry, *, undo: str, back: str) -> HttpResponse:
-    """Bin an entry, offer to undo that, and go back to the list."""
-    services.bin(entry=entry, by=request.actor)
-    messages.success(request, f"{entry.name} is in the bin.", extra_tags=undo)
-    return redirect(back)
-
-
 @page(Right.SUBMIT, ("POST",))
 def bin(request: ActorRequest, kind: str, id: UUID) -> HttpResponse:
-    return to_bin(request, _entry(request, kind, id), undo=reverse("restore", args=[kind, id]), back=kind)
+    """Bin an entry, offer to undo that, and go back to the list."""
+    entry = _entry(request, kind, id)
+    services.bin(entry=entry, by=request.actor)
+    messages.success(request, f"{entry.name} is in the bin.", extra_tags=reverse("restore", args=[kind, id]))
+    return redirect(kind)
 
 
 @page(Right.SUBMIT, ("POST",))

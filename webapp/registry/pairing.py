@@ -13,7 +13,6 @@ from webapp.core.hub import HubModel
 from webapp.core.problems import Invalid
 from webapp.registry import checkpoints
 from webapp.registry.models import LanguageModel, Readiness
-from webapp.registry.sketches import sketch
 
 Finding = dict[str, str]  # level: fits | remark; topic; sentence; method, if the tokenizers differ
 
@@ -31,7 +30,9 @@ def findings(target: LanguageModel | HubModel, draft: LanguageModel | HubModel |
         sentence = "Only a worker can open these models. It checks before the first run whether they fit."
         return [{"level": "remark", "topic": "models", "sentence": sentence}]
     with tempfile.TemporaryDirectory(prefix="drafthouse-pair-") as folder:
-        return _judge(*(sketch(model.upload, Path(folder) / role) for role, model in models.items() if model.upload))
+        return _judge(
+            *(checkpoints.sketch(model.upload, Path(folder) / role) for role, model in models.items() if model.upload)
+        )
 
 
 def _judge(target: Path, draft: Path | None = None) -> list[Finding]:

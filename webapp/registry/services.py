@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
@@ -18,7 +17,7 @@ from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.registry import checkpoints, pairing
-from webapp.registry.checkpoints import CheckpointFacts
+from webapp.registry.checkpoints import Facts
 from webapp.registry.kinds import CHECK_MODEL, FETCH_MODEL
 from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.uploads import services as uploads
@@ -27,17 +26,17 @@ from webapp.uploads.models import Upload
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
-def examine(upload: Upload) -> CheckpointFacts:
+def examine(upload: Upload) -> Facts:
     """Read the headers and small files of an upload. This may take seconds: do it outside transactions."""
     uploads.require_complete(upload)
-    return checkpoints.examine(upload.files.all(), upload.team_id)
+    return checkpoints.examine(upload)
 
 
-def add_uploaded_model(*, name: str, upload: Upload, by: Actor, facts: CheckpointFacts | None = None) -> LanguageModel:
+def add_uploaded_model(*, name: str, upload: Upload, by: Actor, facts: Facts | None = None) -> LanguageModel:
     """Register uploaded files after a look at them, unless `facts` come of one; a worker then loads the tokenizer and
     tells whether it can run."""
     by.require(Right.SUBMIT)
-    found = _as_json(facts or examine(upload))
+    found = facts or examine(upload)
     return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Origin.UPLOAD, upload=upload, facts=found)
 
 
@@ -94,10 +93,6 @@ def could_not_check_model(*, model: LanguageModel, reason: str) -> None:
 def refuse_model(*, model: LanguageModel, reason: str) -> None:
     model.state, model.reason = Readiness.REFUSED, reason
     model.save(update_fields=["state", "reason"])
-
-
-def _as_json(facts: CheckpointFacts) -> dict[str, Any]:
-    return {**dataclasses.asdict(facts), "dtypes": list(facts.dtypes)}
 
 
 # Pairs ----------------------------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ class Study(RecipeColumns, Entry):
     """An analysis of a pair on prompts: how long drafts ought to be (oracle), which settings suit (plan), whether
     what another machine would give (projection), or the figures of papers."""
 
+    address = "studies"
+
     pair = models.ForeignKey(Pair, on_delete=models.PROTECT, related_name="studies")
     dataset = models.ForeignKey(Dataset, on_delete=models.PROTECT, related_name="studies")
     split = models.CharField(max_length=20, blank=True)

@@ -7,7 +7,6 @@ from uuid import UUID
 
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
-from django.urls import reverse
 
 from decoding.public import BEST_OF_SOURCES, Choice, labelled, remarks_on
 from webapp.accounts.actor import Actor
@@ -18,8 +17,7 @@ from webapp.core.naming import file_name
 from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Conflict
-from webapp.entries import services as entries
-from webapp.entries.views import in_bin, listed, to_bin
+from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import JobState
 from webapp.studies import plans, reading, serializers, services
 from webapp.studies.classifiers import cross_sets
@@ -158,18 +156,6 @@ READ = {
     PROJECTION.slug: _projection,
     PAPERS.slug: _papers,
 }
-
-
-@page(Right.SUBMIT, ("POST",))
-def bin_study(request: ActorRequest, id: UUID) -> HttpResponse:
-    found = one(Study.objects.visible_to(request.actor), id)
-    return to_bin(request, found, undo=reverse("restore-study", args=[id]), back="studies")
-
-
-@page(Right.SUBMIT, ("POST",))
-def restore_study(request: ActorRequest, id: UUID) -> HttpResponse:
-    entries.restore(entry=one(Study.objects.visible_to(request.actor), id), by=request.actor)
-    return redirect("study", id)
 
 
 def _judged(plan: Study) -> list[dict[str, Any]]:

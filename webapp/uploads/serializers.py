@@ -13,7 +13,6 @@ from webapp.core.api import Input, Output
 from webapp.core.fields import Several
 from webapp.uploads import paths, services
 from webapp.uploads.models import Upload, UploadedFile
-from webapp.uploads.services import Listed
 
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 LARGEST = 1 << 40
@@ -56,7 +55,7 @@ class Manifest(Input):
     name = Name(max_length=200)
     files = ListedFile(many=True, allow_empty=False, max_length=services.MOST_FILES)  # type: ignore[call-arg]
 
-    def validate_files(self, value: list[dict[str, Any]]) -> list[Listed]:
+    def validate_files(self, value: list[dict[str, Any]]) -> list[UploadedFile]:
         seen: set[str] = set()
         for file in value:
             if file["path"].casefold() in seen:
@@ -64,7 +63,7 @@ class Manifest(Input):
             seen.add(file["path"].casefold())
         if sum(len(file["chunks"]) for file in value) > services.MOST_CHUNKS:
             raise serializers.ValidationError(f"More than {services.MOST_CHUNKS} chunks; send it in several uploads.")
-        return [Listed(file["path"], file["size"], tuple(file["chunks"])) for file in value]
+        return [UploadedFile(**file) for file in value]
 
 
 class FileOut(Output):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import timedelta
 from io import BytesIO
 from typing import IO, Any
@@ -32,17 +31,8 @@ MOST_OPEN = 100
 KEPT_UNUSED = timedelta(days=7)
 
 
-@dataclass(frozen=True, slots=True)
-class Listed:
-    """One line of a manifest."""
-
-    path: str
-    size: int
-    chunks: tuple[str, ...]
-
-
 @transaction.atomic
-def begin(*, name: str, files: list[Listed], by: Actor) -> Upload:
+def begin(*, name: str, files: list[UploadedFile], by: Actor) -> Upload:
     by.require(Right.SUBMIT)
     if by.home.uploads.filter(state=Upload.State.OPEN).count() >= MOST_OPEN:
         raise Conflict(f"{MOST_OPEN} uploads are open.", hint="Finish or delete some first.")
@@ -50,9 +40,7 @@ def begin(*, name: str, files: list[Listed], by: Actor) -> Upload:
     present = chunks.present(by.home, sizes)
     chunks.check_quota(by.home, sum(size for sha, size in sizes.items() if sha not in present))
     upload = Upload.objects.create(team=by.home, created_by=by.user, name=name)
-    UploadedFile.objects.bulk_create(
-        UploadedFile(upload=upload, path=file.path, size=file.size, chunks=list(file.chunks)) for file in files
-    )
+    _give(files, upload)
     audit.record(by, "began", upload, file_count=len(files))
     return upload
 
@@ -91,7 +79,7 @@ def _still_due(upload: Upload, sha256: str, by: Actor) -> int | None:
     by.require(Right.SUBMIT)
     if upload.state != Upload.State.OPEN:
         raise Conflict(f"This upload is {upload.state}; it takes no more chunks.", code="upload-is-complete")
-    sizes = _sizes(Listed(file.path, file.size, tuple(file.chunks)) for file in upload.files.all())
+    sizes = _sizes(upload.files.all())
     if sha256 not in sizes:
         raise NotFound(f"No file of this upload has a chunk {sha256}.", code="chunk-not-listed")
     if chunks.claim(upload.team, sha256):
@@ -158,9 +146,7 @@ def unpacked(*, upload: Upload, files: list[UploadedFile], job: Job) -> None:
     if not Upload.objects.filter(pk=upload.pk, state=Upload.State.UNPACKING).update(state=Upload.State.COMPLETE):
         return  # a user deleted the upload
     upload.files.all().delete()
-    for file in files:
-        file.upload = upload
-    UploadedFile.objects.bulk_create(files)
+    _give(files, upload)
     audit.noted(upload.team, "unpacked", upload)
 
 
@@ -203,9 +189,7 @@ def keep(*, team: Team, name: str, files: Iterable[tuple[str, bytes]], by: Actor
     made = [chunks.keep_stream(team, path, BytesIO(content)) for path, content in files]
     with transaction.atomic():
         upload = Upload.objects.create(team=team, created_by=by.user, name=name, state=Upload.State.COMPLETE)
-        for file in made:
-            file.upload = upload
-        UploadedFile.objects.bulk_create(made)
+        _give(made, upload)
     return upload
 
 
@@ -227,7 +211,14 @@ def sweep() -> tuple[int, int]:
     return upload_count, sum(chunks.sweep(team) for team in Team.objects.filter(chunks__isnull=False).distinct())
 
 
-def _sizes(files: Iterable[Listed]) -> dict[str, int]:
+def _give(files: list[UploadedFile], upload: Upload) -> None:
+    """Store files that belonged to no upload yet."""
+    for file in files:
+        file.upload = upload
+    UploadedFile.objects.bulk_create(files)
+
+
+def _sizes(files: Iterable[UploadedFile]) -> dict[str, int]:
     """Return the size of each chunk: the standard length, but for the last of each file."""
     sizes: dict[str, int] = {}
     for file in files:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding.models.contents import contents
 from decoding.papers.figure import RepeatOptions
-from decoding.papers.shelf import InMemory, ReportingShelf, Shelf, StudyCancelled
+from decoding.papers.shelf import Shelf, StudyCancelled
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
 from worker import noise
@@ -43,17 +43,24 @@ class DrawFigures(PairOrder):
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.papers import drawing
-        from decoding.papers.evidence import Evidence
-        from decoding.papers.recordings import PromptSet
+        from decoding.papers.evidence import Evidence, PromptSet
         from worker.engine.pairs import load_pair
         from worker.engine.steps import PhaseProgress
 
         pair, loaded = load_pair(self.pair, residents)
         emit(loaded)
         figures, classifier = drawing.chosen(self.figures), next(iter(self.pair.classifiers), None)
-        shelf = ReportingShelf(self.shelf, lambda name, data: emit(PieceFinished(name, data)))
-        evidence = Evidence(pair, self.prompts, self.sampling, shelf, cancelled=cancelled, classifier_name=classifier)
-        evidence.own_set, evidence.also = self.own_set, PromptSet(self.also_set, self.also)
+        evidence = Evidence(
+            pair,
+            self.prompts,
+            self.sampling,
+            self.shelf,
+            on_kept=lambda name, data: emit(PieceFinished(name, data)),
+            cancelled=cancelled,
+            own_set=self.own_set,
+            also=PromptSet(self.also_set, self.also),
+            classifier_name=classifier,
+        )
         every = drawing.phases(evidence, figures)
         evidence.on_progress = PhaseProgress(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
         before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
@@ -63,7 +70,7 @@ class DrawFigures(PairOrder):
             ):
                 found.append(figure)
                 emit(FigureDrawn(figure))
-            facts = {"hardware": loaded.hardware, "noise": drawing.noises(shelf), "classifier": classifier}
+            facts = {"hardware": loaded.hardware, "noise": drawing.noises(self.shelf), "classifier": classifier}
             emit(Found(drawing.document(found, facts)))
 
 
@@ -98,7 +105,7 @@ def work(attempt: Attempt) -> None:
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=evidence))
     asked = attempt.insist(lambda: repeating.asked(study, next(iter(newest), None)))
     order = DrawFigures(
-        pair, prompts, sampling, InMemory(kept), asked, study.dataset.name, also.name if also else "", further
+        pair, prompts, sampling, Shelf(kept), asked, study.dataset.name, also.name if also else "", further
     )
 
     def keep(report: Report) -> None:

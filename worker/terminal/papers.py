@@ -16,6 +16,7 @@ from decoding.papers.figure import Figure, RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
+from decoding.papers.shelf import Shelf
 from decoding.prompts.prompt import PromptItem, first_turns
 from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
@@ -103,7 +104,7 @@ def _figures(text: str) -> list[Figure]:
     return [figure for slug, figure in FIGURES.items() if slug in names]
 
 
-class FolderShelf:
+class FolderShelf(Shelf):
     """Shelf of JSON files. It belongs to one recipe: numbers of another must not get into the same figure."""
 
     def __init__(self, path: Path, recipe: Mapping[str, str]) -> None:

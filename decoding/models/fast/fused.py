@@ -103,7 +103,8 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
         ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
         refusals["place"] = why_not(ours, torchs, tried_place, capturing)
     arrived = torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device=device)  # of all passes of this model
-    attends = {"attend": triton_kernels.attend, "attend_once": partial(triton_kernels.attend, arrived=arrived)}
+    one, other = triton_kernels.attend, partial(triton_kernels.attend, arrived=arrived)
+    attends: dict[str, Callable[..., Tensor]] = {"attend": one, "attend_once": other}
     for name, way in attends.items():
         refusals[name] = refusals.get("attend") or _first(
             why_wrong(partial(way, window=window), partial(attend_chains, window=window), tried)
@@ -114,7 +115,9 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
         refusals["product"] = "It is for 16-bit weights."
     else:
         refusals["product"] = None  # `products` times it, once there are weights
-    used = {name: attends.get(name) or getattr(triton_kernels, name) for name, why in refusals.items() if why is None}
+    used: dict[str, Any] = {
+        name: attends.get(name) or getattr(triton_kernels, name) for name, why in refusals.items() if why is None
+    }
     return Kernels(**used, unused={name: refusal for name, refusal in refusals.items() if refusal})
 
 

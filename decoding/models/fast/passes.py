@@ -141,11 +141,8 @@ class StaticPasses:
 
     def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> PassShape:
         self._cache.used = max(self._cache.used, seen)
-        slots = SHORTEST
-        while slots < seen:
-            slots *= 2
         priority = self._capturing.priority if self._capturing else 0
-        return PassShape(rows, need, min(slots, self._cache.slots), is_tree, priority)
+        return PassShape(rows, need, slots_for(seen, self._cache.slots), is_tree, priority)
 
     def _static(self, form: PassShape, kind: type[StaticPass] | None = None) -> StaticPass:
         if self._values is not self._cache.values:
@@ -192,6 +189,11 @@ class StaticPasses:
         if static.graph is None:
             static.capture(self._capturing)
         return static.replay()
+
+
+def slots_for(seen: int, most: int) -> int:
+    """Return how many slots a pass looks at whose rows see so many."""
+    return min(most, max(SHORTEST, 1 << (seen - 1).bit_length()))
 
 
 @dataclass(frozen=True)
@@ -260,7 +262,7 @@ class StaticPass:
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
-        self._values[layer].index_copy_(2, self.slots, new)
+        self.storage(layer).index_copy_(2, self.slots, new)
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
         return self._ways()[self._way](layer, queries)
@@ -291,14 +293,11 @@ class StaticPass:
 
     def _mask_chain(self) -> None:
         """Write the masks from the positions, in the launches themselves."""
-        age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
+        group = self._decoder.shape.group
+        age = self.positions.repeat_interleave(group, output_size=self.form.rows * group).unsqueeze(1)
         age = age - self._keys
         for window, mask in self.masks.items():
-            hide(age, window, mask)
-
-    @property
-    def _grouped(self) -> int:
-        return self.form.rows * self._decoder.shape.group
+            hide(age.view_as(mask), window, mask)
 
     def _choose_attention(self, capturing: Capturing) -> None:
         """Time all ways, for texts that fill 3/4 of the slots, as they do on average: which is fastest depends on rows,

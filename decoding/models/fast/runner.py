@@ -80,7 +80,7 @@ class FastRunner:
         return self._tokens
 
     def tell(self, ids: Sequence[int]) -> None:
-        if self._unread:
+        if self._unread and sum(map(len, self._unread)) == len(ids):
             self._unread.clear()
             self._tokens.extend(ids)
 
@@ -148,8 +148,8 @@ class FastRunner:
         return self._branches
 
     def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor | list[int]:
-        """Note the ids now, or, if they are on a device, when `tokens` is next asked for."""
-        if isinstance(tokens, Tensor) and tokens.device == self.device and self.device.type != "cpu":
+        """Note the ids now, or, if a captured pass can take them where they are, when `tokens` is next asked for."""
+        if isinstance(tokens, Tensor) and tokens.device == self.device and self.passes.captures:
             ids = tokens.clone()  # the caller may write the next ids over these
             self._unread.append(ids)
             return ids
@@ -164,6 +164,9 @@ class FastRunner:
         logits = self.passes.chain(ids, start, need)
         self._length += count
         return logits
+
+    def with_rows(self, ids: Tensor, start: int, where: Tensor, masks: Masks) -> tuple[Tensor, Rows]:
+        return ids, Rows(self.cache, self.decoder.shape, start, len(ids), where, masks)
 
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
         """Let `chain`, stored in `slots`, follow the first `length` tokens."""
@@ -204,9 +207,7 @@ class FastBranches:
 
     def take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, Rows]:
         """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        ids, start, where, masks = self._take(tokens)
-        runner = self._runner
-        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
+        return self._runner.with_rows(*self._take(tokens))
 
     @torch.inference_mode()
     def adopt(self, row: int) -> None:
@@ -243,14 +244,11 @@ class FastTree:
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
-        ids, start, where, masks = self._take(tokens, parents)
-        return self._runner.passes.tree(ids, start, where, masks)
+        return self._runner.passes.tree(*self._take(tokens, parents))
 
     def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
         """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        ids, start, where, masks = self._take(tokens, parents)
-        runner = self._runner
-        return ids, Rows(runner.cache, runner.decoder.shape, start, len(ids), where, masks)
+        return self._runner.with_rows(*self._take(tokens, parents))
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:

@@ -14,11 +14,11 @@ import torch
 from torch import Tensor
 
 from decoding.models.devices import sent_to
-from decoding.models.fast.attention import attend_texts, hide
+from decoding.models.fast.attention import attend_texts
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache
-from decoding.models.fast.passes import SHORT, SHORTEST, PassShape, StaticPass, StaticPasses, Way
+from decoding.models.fast.passes import SHORT, PassShape, StaticPass, StaticPasses, Way, slots_for
 
 MOST_ROWS = 16  # of one text in a joint pass
 FEW = 8  # rows that are read together whatever they are
@@ -75,11 +75,9 @@ class Slab:
         return [logits[rows] for rows in map(joint.rows_of, feeds)]
 
     def _form_of(self, feeds: Sequence[NewRows]) -> JointForm:
-        slots = SHORTEST
-        while slots < max(feed.end for feed in feeds):
-            slots *= 2
         texts = _up(max(feed.place for feed in feeds) + 1, self.texts)
-        return self._form(texts, _up(max(len(feed.ids) for feed in feeds), MOST_ROWS), min(slots, self.values.shape[4]))
+        rows = _up(max(len(feed.ids) for feed in feeds), MOST_ROWS)
+        return self._form(texts, rows, slots_for(max(feed.end for feed in feeds), self.values.shape[4]))
 
     def _form(self, texts: int, rows: int, slots: int) -> JointForm:
         priority = self._capturing.priority if self._capturing else 0
@@ -214,10 +212,6 @@ class JointPass(StaticPass):
     def storage(self, layer: int) -> Tensor:
         return self._values[layer].flatten(2, 3)
 
-    def write(self, layer: int, keys_and_values: Tensor) -> None:
-        new = keys_and_values.permute(1, 2, 0, 3).to(self._values.dtype)
-        self.storage(layer).index_copy_(2, self.slots, new)
-
     def _masked_ways(self) -> list[Way]:
         return [self._masked_texts]
 
@@ -226,11 +220,6 @@ class JointPass(StaticPass):
 
     def _texts_of(self, layer: int) -> Tensor:
         return self._values[layer, :, :, : self.form.texts, : self.form.slots]
-
-    def _mask_chain(self) -> None:
-        age = self.positions.repeat_interleave(self._decoder.shape.group, output_size=self._grouped).unsqueeze(1)
-        for window, mask in self.masks.items():
-            hide((age - self._keys).view_as(mask), window, mask)
 
 
 def _up(count: int, most: int) -> int:

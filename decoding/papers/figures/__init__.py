@@ -1,5 +1,5 @@
 """Figures of the papers, one module each: a file that lies here is drawn. It holds FIGURE, a
-`decoding.papers.figure.Figure`, whose slug is the file's name with `-` for `_`.
+`decoding.papers.figure.Figure`, and the file's name is its slug, with `-` for `_`.
 
 Importing a figure loads no torch: what is computed comes from the evidence that it is given.
 """
@@ -7,6 +7,7 @@ Importing a figure loads no torch: what is computed comes from the evidence that
 from __future__ import annotations
 
 import sys
+from dataclasses import replace
 from types import ModuleType
 
 from decoding.papers.figure import Figure
@@ -19,9 +20,7 @@ def _figure(module: ModuleType) -> Figure:
     found, name = module.FIGURE, module.__name__.rpartition(".")[2]
     if not isinstance(found, Figure):
         raise ImportError(f"{module.__name__} lacks FIGURE, a Figure(…).")
-    if found.slug.replace("-", "_") != name:
-        raise ImportError(f"{module.__name__} has the slug {found.slug!r}; name both alike.")
-    return found
+    return replace(found, slug=name.replace("_", "-"))
 
 
 def figures_in(package: ModuleType) -> dict[str, Figure]:

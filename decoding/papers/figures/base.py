@@ -5,19 +5,16 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from decoding.choice import choose
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import FanOut
-from decoding.drafting.strategy import LONGEST
+from decoding.papers.batches import BACKUPS, Backup, ByBatch
 from decoding.papers.bootstrap import Estimate, estimate
 from decoding.papers.figure import Evidence, Series
 from decoding.papers.outcomes import Outcomes, OutcomeTally, guesses, play, total
-from decoding.papers.settings import BATCHES
-from decoding.strategies import BASELINE, oracle, static
+from decoding.papers.settings import BATCHES, Origin
 from decoding.trace.theory import Speculation, power_law, without_hits
 from decoding.words import change
 
@@ -33,9 +30,6 @@ NOT_SEEN = "Nobody here has seen this figure of the paper, so ours shows what th
 
 Tallies = Sequence[OutcomeTally]
 Law = tuple[float, float]  # acceptance of a drafted token, and the power by which misses fall with the fan-out
-AUTOREGRESSIVE = choose(BASELINE)
-ORACLE = choose(oracle.STRATEGY.slug, {"cap": LONGEST})
-STATICS = [choose(static.STRATEGY.slug, {"lookahead": n}) for n in range(1, LONGEST + 1)]
 
 
 def uniform(each: int, lookahead: int = LOOKAHEAD) -> FanOut:
@@ -95,13 +89,14 @@ def off(run: Series, expected: Series) -> str:
 
 
 @dataclass(frozen=True)
-class Way:
-    """One way to decode: how many tokens it drafts, its branches for each accepted count, and its backup."""
+class Drafting:
+    """A way to decode: how many tokens it drafts, its branches for each accepted count, and its backup."""
 
     lookahead: int
     each: int = 0  # 0: ordinary speculative decoding
     is_random: bool = False  # the backup: random tokens, or the model
     law: Law | None = None  # shares out as many branches by Theorem 12; None: evenly
+    texts: int = 1  # at once
 
     @property
     def branches(self) -> int:
@@ -113,80 +108,83 @@ class Way:
         return played(outcomes, fan, (self.branches,) if self.is_random else None)
 
 
-@dataclass(frozen=True)
-class Tuned:
-    """The best lookahead of one kind of decoding, with its tallies."""
-
-    way: Way
-    tallies: Tallies
-
-
 @dataclass
-class TunedWays:
-    """Kinds of decoding on one temperature's outcomes, each at its best lookahead for a batch: by the SSD paper's
-    formulas, at the prices of the cost model for so many texts."""
+class Formula(ByBatch):
+    """Ways to decode by the SSD paper's formulas, on one temperature's outcomes, at the prices of the cost model for so
+    many texts. Each kind is taken at its best lookahead."""
 
     evidence: Evidence
     outcomes: Sequence[Outcomes]
     devices: int = 1  # that draft: each steps its share of the branches
+    origin: Origin = "theory"
+    _tallies: dict[Drafting, list[OutcomeTally]] = field(init=False, default_factory=dict)
 
-    def costs(self, batch: int) -> CostModel:
-        return self.evidence.single if batch == 1 else self.evidence.joint
+    def verify(self, way: Drafting) -> float:
+        return self._costs(way).verify(way.texts, way.texts * (way.lookahead + 1))
 
-    def verify(self, lookahead: int, batch: int) -> float:
-        return self.costs(batch).verify(batch, batch * (lookahead + 1))
+    def draft(self, way: Drafting) -> float:
+        return self._costs(way).drafted(way.texts, way.lookahead)
 
-    def draft(self, lookahead: int, batch: int) -> float:
-        return self.costs(batch).drafted(batch, lookahead)
+    def _costs(self, way: Drafting) -> CostModel:
+        return self.evidence.single if way.texts == 1 else self.evidence.joint
 
-    def prepare(self, way: Way, batch: int) -> float:
-        branches, prices = -(-batch * way.branches // self.devices), self.evidence.prices
+    def _prepare(self, way: Drafting) -> float:
+        branches, prices = -(-way.texts * way.branches // self.devices), self.evidence.prices
         return prices.opening + way.lookahead * prices.prepare(branches)
 
-    def speculation(self, way: Way, tally: OutcomeTally, batch: int = 1) -> Speculation:
+    def speculation(self, way: Drafting, tally: OutcomeTally) -> Speculation:
         """The terms of Theorem 7 and Corollary 16, in units of one verification."""
-        unit = self.verify(way.lookahead, batch)
-        drafting = self.draft(way.lookahead, batch) / unit
+        unit = self.verify(way)
+        drafting = self.draft(way) / unit
         if not way.each:
             return without_hits(tally.tokens_per_round, drafting)
-        return Speculation(
-            tally.hit_rate,
-            tally.tokens_per_hit,
-            tally.tokens_per_miss,
-            self.prepare(way, batch) / unit,
-            0.0 if way.is_random else drafting,
-        )
+        prepare = self._prepare(way) / unit
+        backup = 0.0 if way.is_random else drafting
+        return Speculation(tally.hit_rate, tally.tokens_per_hit, tally.tokens_per_miss, prepare, backup)
 
-    def pace(self, way: Way, tally: OutcomeTally, batch: int = 1) -> float:
+    def pace(self, way: Drafting, tally: OutcomeTally) -> float:
         """Tokens per second of each text. Theorem 7 counts a verification as one unit, whatever its rows."""
-        return self.speculation(way, tally, batch).speedup(batch) / self.verify(way.lookahead, batch)
+        return self.speculation(way, tally).speedup(way.texts) / self.verify(way)
 
-    def undrafted(self, batch: int = 1) -> float:
-        """Tokens per second of each text without speculation."""
-        return 1.0 / self.verify(0, batch)
+    def tallies(self, way: Drafting) -> list[OutcomeTally]:
+        of_one = replace(way, texts=1)
+        if of_one not in self._tallies:
+            self._tallies[of_one] = way.tallies(self.outcomes)
+        return self._tallies[of_one]
 
-    @cached_property
-    def _tallies(self) -> dict[Way, list[OutcomeTally]]:
-        return {}
+    def tuned(self, each: int, *, is_random: bool = False, law: Law | None = None, texts: int = 1) -> Drafting:
+        ways = [Drafting(lookahead, each, is_random, law, texts) for lookahead in range(1, DEEPEST + 1)]
+        return max(ways, key=lambda way: self.pace(way, total(self.tallies(way))))
 
-    def tallies(self, way: Way) -> list[OutcomeTally]:
-        if way not in self._tallies:
-            self._tallies[way] = way.tallies(self.outcomes)
-        return self._tallies[way]
+    def undrafted(self, texts: int = 1) -> Drafting:
+        return Drafting(0, texts=texts)
 
-    def tuned(self, each: int, *, is_random: bool = False, law: Law | None = None, batch: int = 1) -> Tuned:
-        ways = [Way(lookahead, each, is_random, law) for lookahead in range(1, DEEPEST + 1)]
-        way = max(ways, key=lambda one: self.pace(one, total(self.tallies(one)), batch))
-        return Tuned(way, self.tallies(way))
+    def plain(self, texts: int) -> Drafting:
+        return self.tuned(0, texts=texts)
 
-    def speed(self, one: Tuned, batch: int = 1) -> Estimate:
-        return estimate(one.tallies, lambda part: self.pace(one.way, total(part), batch))
+    def ahead(self, texts: int, *backups: Backup) -> Drafting:
+        """With one branch for each accepted count on each device."""
+        found = [self.tuned(self.devices, is_random=b == "random", texts=texts) for b in backups or BACKUPS]
+        return max(found, key=lambda way: self.pace(way, total(self.tallies(way))))
 
-    def ratio(self, one: Tuned, other: Tuned, batch: int = 1) -> Estimate:
-        """Speed of one over the other's, on the same prompts."""
+    def gain(self, way: Drafting) -> Estimate:
+        unit = self.verify(self.undrafted())
+        if not way.lookahead:
+            return Estimate(unit / self.verify(way))
+        return estimate(self.tallies(way), lambda part: self.pace(way, total(part))).times(unit)
 
+    def ratio(self, way: Drafting, other: Drafting) -> Estimate:
         def compute(part: Sequence[tuple[OutcomeTally, OutcomeTally]]) -> float:
             ours, theirs = (total(column) for column in zip(*part, strict=True))
-            return self.pace(one.way, ours, batch) / self.pace(other.way, theirs, batch)
+            return self.pace(way, ours) / self.pace(other, theirs)
 
-        return estimate([*zip(one.tallies, other.tallies, strict=True)], compute)
+        return estimate([*zip(self.tallies(way), self.tallies(other), strict=True)], compute)
+
+    def label(self, way: Drafting, other: Drafting) -> str:
+        return ""
+
+
+def by_batch(evidence: Evidence) -> list[ByBatch]:
+    """Ways to decode several texts at once by Corollary 16, by the simulator and, with a second core, run."""
+    run = [evidence.ran_together] if evidence.ran_together else []
+    return [Formula(evidence, evidence.greedy), evidence.simulated_together, *run]

@@ -26,7 +26,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="disco-2",
     paper=DISCO,
     number="Figure 2",
     title="Oracle's lookahead in each round of one text",

@@ -41,7 +41,6 @@ def _mean(part: Rounds) -> float:
 
 
 FIGURE = Figure(
-    slug="disco-3",
     paper=DISCO,
     number="Figure 3",
     title="Oracle's mean lookahead over the normalised round index",

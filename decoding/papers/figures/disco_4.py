@@ -30,7 +30,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="disco-4",
     paper=DISCO,
     number="Figure 4",
     title="Rounds by the oracle's lookahead",

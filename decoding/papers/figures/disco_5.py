@@ -24,7 +24,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="disco-5",
     paper=DISCO,
     number="Figure 5",
     title="Oracle's mean lookahead on different kinds of prompts",

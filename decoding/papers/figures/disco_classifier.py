@@ -54,7 +54,6 @@ def _bin(said: float) -> int:
 
 
 FIGURE = Figure(
-    slug="disco-classifier",
     paper=DISCO,
     number="Classifier",
     title="Share of tokens accepted, by the classifier's estimate",

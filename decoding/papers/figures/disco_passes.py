@@ -42,7 +42,6 @@ def _ratio(parts: Sequence[Part], number: int) -> Estimate:
 
 
 FIGURE = Figure(
-    slug="disco-passes",
     paper=DISCO,
     number="Example",
     title="Passes of an oracle over those of a static lookahead of 5",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, published, series
-from decoding.papers.figures.base import ORACLE, STATICS
+from decoding.papers.settings import ORACLE, STATICS
 from decoding.prices.counts import Counts
 
 NAMES = (
@@ -21,8 +21,8 @@ OVER_STATIC, OVER_HEURISTIC = 1.103, 1.314
 
 def draw(evidence: Evidence) -> FigurePart:
     choices, ran = evidence.stopping, evidence.ran
-    best = choices["best static"].label
-    measured = [(NAMES.index(name), ran.ratio(choice.label, best)) for name, choice in choices.items()]
+    best = choices["best static"]
+    measured = [(NAMES.index(name), ran.ratio(choice, best)) for name, choice in choices.items()]
     replayed = [(NAMES.index(name), found) for name, found in _replayed(evidence).items()]
     return FigurePart(
         [series("run here", "measured", measured, False), series("replayed here", "replayed", replayed, False)],
@@ -63,7 +63,6 @@ def _why(evidence: Evidence, measured: dict[int, Estimate]) -> str:
 
 
 FIGURE = Figure(
-    slug="disco-speedups",
     paper=DISCO,
     number="Table of speed-ups",
     title="Speed of each way to stop, over the best static lookahead",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
-from decoding.papers.figures.base import AUTOREGRESSIVE, NOT_READ, STATICS
+from decoding.papers.figures.base import NOT_READ
+from decoding.papers.settings import AUTOREGRESSIVE, STATICS
 
 
 def draw(evidence: Evidence) -> FigurePart:
@@ -16,7 +17,7 @@ def draw(evidence: Evidence) -> FigurePart:
         return median([b / costs.seconds(part) for b, part in zip(base, parts, strict=True)])
 
     replayed = [(n, speedup(n)) for n in range(1, len(STATICS) + 1)]
-    ran = [(n, evidence.ran.ratio(STATICS[n - 1].label, AUTOREGRESSIVE.label)) for n in sorted({5, evidence.lookahead})]
+    ran = [(n, evidence.ran.ratio(STATICS[n - 1], AUTOREGRESSIVE)) for n in sorted({5, evidence.lookahead})]
     top = max(found.value for _, found in replayed)
     near = [f"{n}" for n, found in replayed if found.value > 0.97 * top and n != evidence.lookahead]
     return FigurePart(
@@ -28,7 +29,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="disco-sweep",
     paper=DISCO,
     number="Static baselines",
     title="Speed-up of static lookaheads over autoregressive",

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
-from decoding.papers.figures.base import NOT_READ, STATICS
+from decoding.papers.figures.base import NOT_READ
+from decoding.papers.settings import STATICS
 from decoding.prices.counts import Counts
 from decoding.strategies.disco import RULES
 
@@ -68,7 +69,6 @@ def _over_static(evidence: Evidence, places: Sequence[int]) -> Mapping[str, Esti
 
 
 FIGURE = Figure(
-    slug="disco-transfer",
     paper=DISCO,
     number="Transfer",
     title="DISCO over the best static lookahead, by prompts",
@@ -76,7 +76,7 @@ FIGURE = Figure(
     y=Axis("speed / best static lookahead", "times"),
     draw=draw,
     needs=("sets to move between",),
-    uses=("study", "costs", "also"),
+    uses=("study", "costs", "also_study"),
     unpublished=NOT_READ,
     recipe=("./drafthouse train-disco {asked.options}{also} --out classifier",),
 )

@@ -28,7 +28,7 @@ def curves(
     """Share of misses by fan-out at each temperature, and the law that the greedy ones follow."""
     shown = []
     for temperature in SHOWN:
-        outcomes = evidence.outcomes(temperature)
+        outcomes = evidence.temperatures[temperature]
         points = [(fan, estimate(tallies(outcomes, fan), missed)) for fan in FANS]
         shown.append(series(f"ours, T = {temperature:g}", "computed", points))
     return shown, power_law({point.x: point.y for point in shown[0].points})  # type: ignore[misc]
@@ -52,7 +52,6 @@ def _why(prefactor: float, exponent: float) -> str:
 
 
 FIGURE = Figure(
-    slug="ssd-3",
     paper=SSD,
     number="Figure 3",
     title="Share of outcomes without a branch, by fan-out",

@@ -36,7 +36,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="ssd-3-random",
     paper=SSD,
     number="Figure 3, backup",
     title="Share of outcomes without a branch after random tokens, by fan-out",

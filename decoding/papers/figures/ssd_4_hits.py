@@ -16,7 +16,7 @@ EVEN, SHAPED = (0.847, 0.834, 0.783, 0.582), (0.861, 0.851, 0.812, 0.633)
 def draw(evidence: Evidence) -> FigurePart:
     even, shaped = [], []
     for temperature in TEMPERATURES:
-        outcomes = evidence.outcomes(temperature)
+        outcomes = evidence.temperatures[temperature]
         even.append((temperature, hit_rate(played(outcomes, uniform(BUDGET // (LOOKAHEAD + 1))))))
         shaped.append((temperature, hit_rate(played(outcomes, geometric(outcomes)))))
     gains = [s.value - e.value for (_, e), (_, s) in zip(even, shaped, strict=True)]
@@ -35,7 +35,6 @@ def _why(gains: Sequence[float]) -> str:
 
 
 FIGURE = Figure(
-    slug="ssd-4-hits",
     paper=SSD,
     number="Figure 4",
     title="Hit rate of a uniform and a geometric fan-out",

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.by_temperature import FAN_OUTS
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
-from decoding.papers.figures.base import NOT_RUN, TunedWays, law
-from decoding.papers.settings import BRANCHES_EACH, TEMPERATURES
+from decoding.papers.figures.base import NOT_RUN, Formula, law
+from decoding.papers.settings import BRANCHES_EACH, FAN_OUTS, TEMPERATURES
 from decoding.words import signed
 
 ByTemperature = Mapping[float, Mapping[str, Estimate]]
@@ -21,12 +20,12 @@ PAPER = [100 * (shaped / even - 1) for even, shaped in zip(EVEN, SHAPED, strict=
 def draw(evidence: Evidence) -> FigurePart:
     even, shaped, lookaheads = [], [], []
     for temperature in TEMPERATURES:
-        outcomes = evidence.outcomes(temperature)
-        race = TunedWays(evidence, outcomes)
+        outcomes = evidence.temperatures[temperature]
+        race = Formula(evidence, outcomes)
         ours, plain = race.tuned(BRANCHES_EACH), race.tuned(0)
         even.append((temperature, race.ratio(ours, plain)))
         shaped.append((temperature, race.ratio(race.tuned(BRANCHES_EACH, law=law(outcomes)), plain)))
-        lookaheads.append((ours.way.lookahead, plain.way.lookahead))
+        lookaheads.append((ours.lookahead, plain.lookahead))
     share = evidence.single.draft(1) / evidence.single.verify(1, 1)
     ahead, plain_k = lookaheads[0]
     gains = [100 * (s.value / e.value - 1) for (_, e), (_, s) in zip(even, shaped, strict=True)]
@@ -59,14 +58,13 @@ def _told(ran: ByTemperature) -> str:
 
 
 FIGURE = Figure(
-    slug="ssd-4-speed",
     paper=SSD,
     number="Figure 4",
     title="Speed of SSD over ordinary speculative decoding",
     x=Axis("temperature"),
     y=Axis("SSD / SD", "times"),
     draw=draw,
-    uses=("greedy", "ran ssd", "ran by temperature", "temperatures"),
+    uses=("greedy", "ran_ssd", "ran_by_temperature", "temperatures"),
     published=(
         published("70B/1B, uniform", [*zip(TEMPERATURES, EVEN, strict=True)], "Pd", SOURCE),
         published("70B/1B, geometric", [*zip(TEMPERATURES, SHAPED, strict=True)], "Pd", SOURCE),

@@ -5,14 +5,14 @@ from __future__ import annotations
 from decoding.papers.bootstrap import estimate
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Point, Series
 from decoding.papers.figures.base import acceptance, hit_rate, played, uniform
-from decoding.papers.settings import CONSTANTS, HELD_BACK
+from decoding.papers.settings import HELD_BACK
 
 PAPER = (("1", 0.616, 0.799), ("about 0.5", 0.637, 0.784), ("about 0.08", 0.720, 0.688), ("about 0.04", 0.742, 0.645),
          ("about 0", 0.802, 0.517), ("0", 0.806, 0.483))  # fmt: skip
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    found = evidence.outcomes_held_back(1.0, CONSTANTS)
+    found = evidence.constants
     points = []
     for constant, outcomes in found.items():
         accepted = estimate(outcomes, acceptance)
@@ -28,7 +28,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="ssd-5",
     paper=SSD,
     number="Figure 5, right",
     title="Hits against acceptance as Saguaro's constant falls from 1 to 0",

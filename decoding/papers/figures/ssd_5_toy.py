@@ -38,7 +38,6 @@ def _at(constant: float) -> tuple[float, float]:
 
 
 FIGURE = Figure(
-    slug="ssd-5-toy",
     paper=SSD,
     number="Figure 5, left",
     title="Residual on the cache as Saguaro's constant falls, four tokens",

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from decoding.papers.batches import ByBatch
 from decoding.papers.bootstrap import Estimate
-from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Origin, Point, Series
-from decoding.papers.figures.base import NOT_RUN, Tuned, TunedWays, off
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Point, Series
+from decoding.papers.figures.base import NOT_RUN, by_batch, off
 from decoding.papers.settings import BATCHES
 
-if TYPE_CHECKING:
-    from decoding.papers.together import ByBatch
-
-Gains = list[Estimate]  # over autoregressive of one text, by batch size
 NAMES = {"ours, SSD on two devices": 2, "ours, SD on one": 1, "ours, autoregressive": 1}  # with their devices
 UNDRAFTED, DEVICES = 54.7, 4  # tokens/s without speculation, on four GPUs
 WIDEST = 213 / (UNDRAFTED / DEVICES)  # digitised from Figure 7: 16 texts without speculation over one, for each GPU
@@ -26,15 +22,26 @@ PAPER = {  # texts at once, tokens/s of each, tokens/s of each GPU
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    formula = _series(_by_formula(evidence), "theory")
-    simulated = _series(_found(evidence.simulated_together), "simulated")
-    ran = evidence.ran_together
-    run = _series(_found(ran), "measured") if ran else []
-    shown = [*formula[:1], *simulated[:2], *run] if run else [*formula, *simulated[:2]]
-    return FigurePart(shown, _why(formula, simulated, run))
+    formula, simulated, *run = map(_series, by_batch(evidence))
+    shown = [*formula[:1], *simulated[:2], *run[0]] if run else [*formula, *simulated[:2]]
+    return FigurePart(shown, _why(formula, simulated, *run))
 
 
-def _why(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series]) -> str:
+def _series(each: ByBatch) -> list[Series]:
+    """The fastest SSD, the fastest fixed lookahead, and no draft."""
+    ways = each.ahead, each.plain, each.undrafted
+    return [
+        Series(name, each.origin, [_point(each.gain(way(batch)), batch, devices) for batch in BATCHES])
+        for (name, devices), way in zip(NAMES.items(), ways, strict=True)
+    ]
+
+
+def _point(gain: Estimate, batch: int, devices: int) -> Point:
+    device = gain.times(batch / devices)
+    return Point(gain.value, device.value, device.low, device.high, f"batch {batch}")
+
+
+def _why(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series] = ()) -> str:
     if run:
         words = (
             f"SSD's runs are off the formula by {off(run[0], formula[0])} texts at once, and off the simulation by "
@@ -50,43 +57,6 @@ def _why(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[S
     )
 
 
-def _found(every: ByBatch) -> Sequence[Gains]:
-    """The fastest of SSD, of fixed lookaheads, and without a draft."""
-    return (
-        [every.gain(every.ahead(batch)) for batch in BATCHES],
-        [every.gain(every.plain(batch)) for batch in BATCHES],
-        [every.gain(every.undrafted(batch)) for batch in BATCHES],
-    )
-
-
-def _by_formula(evidence: Evidence) -> Sequence[Gains]:
-    race = TunedWays(evidence, evidence.outcomes(0.0))
-    unit = 1 / race.undrafted()
-
-    def best(batch: int) -> Tuned:
-        found = [race.tuned(1, is_random=r, batch=batch) for r in (False, True)]
-        return max(found, key=lambda one: race.speed(one, batch).value)
-
-    return (
-        [race.speed(best(batch), batch).times(unit) for batch in BATCHES],
-        [race.speed(race.tuned(0, batch=batch), batch).times(unit) for batch in BATCHES],
-        [Estimate(race.undrafted(batch) * unit) for batch in BATCHES],
-    )
-
-
-def _series(found: Sequence[Gains], origin: Origin) -> list[Series]:
-    named = zip(NAMES.items(), found, strict=True)
-    return [Series(name, origin, _points(gains, devices)) for (name, devices), gains in named]
-
-
-def _points(gains: Gains, devices: int) -> list[Point]:
-    found = []
-    for batch, gain in zip(BATCHES, gains, strict=True):
-        device = gain.times(batch / devices)
-        found.append(Point(gain.value, device.value, device.low, device.high, f"batch {batch}"))
-    return found
-
-
 def _published(name: str) -> Series:
     points = [
         Point(user / UNDRAFTED, device / (UNDRAFTED / DEVICES), label=f"batch {batch}")
@@ -96,14 +66,13 @@ def _published(name: str) -> Series:
 
 
 FIGURE = Figure(
-    slug="ssd-7",
     paper=SSD,
     number="Figure 7, right",
     title="Tokens per second: of a user, and of each device",
     x=Axis("of a user / autoregressive", "times"),
     y=Axis("of a device / autoregressive, batch 1", "times", log=True),
     draw=draw,
-    uses=("greedy", "ran ssd", "joint", "together"),
+    uses=("greedy", "ran_ssd", "joint", "ran_together"),
     published=tuple(map(_published, PAPER)),
     recipe=("./drafthouse compare {asked} --temperature 0 --concurrency 1,2,4,8,16 --strategies static:4,ssd:4",),
 )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Series, published, series
-from decoding.papers.figures.base import AUTOREGRESSIVE
 from decoding.papers.figures.ssd_7 import UNDRAFTED
+from decoding.papers.settings import AUTOREGRESSIVE
 
 NAMES = ("HumanEval", "UltraFeedback", "Alpaca", "GSM8K", "mean of all")
 ALL = NAMES.index("mean of all")
@@ -15,7 +15,7 @@ READ = "digitised from Figure 7 of arXiv 2603.03251v1, over the same; 4 GPUs"
 def draw(evidence: Evidence) -> FigurePart:
     ran = evidence.ran_ssd
     plain, ahead = (evidence.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
-    gains = {name: ran.ratio(choice.label, AUTOREGRESSIVE.label) for name, choice in (("SSD", ahead), ("SD", plain))}
+    gains = {name: ran.ratio(choice, AUTOREGRESSIVE) for name, choice in (("SSD", ahead), ("SD", plain))}
     return FigurePart(
         [series(f"ours, {name}", "measured", [(ALL, gain)], is_line=False) for name, gain in gains.items()],
         f"Ours is the median over your prompts, of {ahead.label} and {plain.label}. The paper's SSD is "
@@ -29,7 +29,6 @@ def _published(name: str, grade: str, source: str, *speeds: tuple[int, float]) -
 
 
 FIGURE = Figure(
-    slug="ssd-7-engines",
     paper=SSD,
     number="Figure 7, left",
     title="Speed-up over autoregressive by prompt set, beside SGLang's",
@@ -37,7 +36,7 @@ FIGURE = Figure(
     y=Axis("speed-up", "times"),
     draw=draw,
     needs=("a second core",),
-    uses=("ran ssd",),
+    uses=("ran_ssd",),
     published=(
         _published("70B/1B, SSD", "S2+", TABLE, *enumerate((283, 215, 224, 301, 255.8))),
         _published("70B/1B, SD", "S2+", TABLE, *enumerate((176, 138, 145, 188, 161.8))),

@@ -12,7 +12,7 @@ SOURCE = "digitised from Figure 4 of arXiv 2603.03251v1, T = 0; 24 branches are 
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    outcomes = evidence.outcomes(0.0)
+    outcomes = evidence.greedy
     even = [(b, hit_rate(played(outcomes, fanout.uniform(LOOKAHEAD, b)))) for b in BUDGETS]
     shaped = [(b, hit_rate(played(outcomes, geometric(outcomes, b)))) for b in BUDGETS]
     most = [(b, hit_rate(played(outcomes, best(outcomes, b)))) for b in BUDGETS]
@@ -34,7 +34,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="ssd-fan-outs",
     paper=SSD,
     number="Theorem 12, hits",
     title="Hit rate by the number of branches, greedy",

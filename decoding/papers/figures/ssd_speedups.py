@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
-from decoding.papers.figures.base import AUTOREGRESSIVE
+from decoding.papers.settings import AUTOREGRESSIVE
 
 NAMES = ("SD / autoregressive", "SSD / autoregressive", "SSD / SD", "SSD / SD, each device")
 TABLE = "appendix B.3 of arXiv 2603.03251, as four readers cite it: mean of four prompt sets, 5 GPUs against 4"
@@ -15,10 +15,10 @@ def draw(evidence: Evidence) -> FigurePart:
     ran = evidence.ran_ssd
     plain, ahead = (evidence.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
     found = [
-        ran.ratio(plain.label, AUTOREGRESSIVE.label),
-        ran.ratio(ahead.label, AUTOREGRESSIVE.label),
-        ran.ratio(ahead.label, plain.label),
-        ran.ratio(ahead.label, plain.label, factor=0.5),
+        ran.ratio(plain, AUTOREGRESSIVE),
+        ran.ratio(ahead, AUTOREGRESSIVE),
+        ran.ratio(ahead, plain),
+        ran.ratio(ahead, plain).times(0.5),
     ]
     return FigurePart(
         [series("this pair, greedy", "measured", [*enumerate(found)], is_line=False)],
@@ -29,7 +29,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="ssd-speedups",
     paper=SSD,
     number="Appendix B.3",
     title="Speed-ups, and by device count",
@@ -37,7 +36,7 @@ FIGURE = Figure(
     y=Axis("ratio", "times"),
     draw=draw,
     needs=("a second core",),
-    uses=("ran ssd",),
+    uses=("ran_ssd",),
     published=(
         published("Llama 70B/1B", [(0, 2.96), (1, 4.68), (2, 1.58)], "S2+", TABLE, is_line=False),
         published("Llama 70B/1B, each device", [(3, 1.26)], "Pd", FIGURE_6, is_line=False),

@@ -12,7 +12,7 @@ PAPER = (4.2, 3.6, 3.1, 2.7, 2.3, 2.0, 1.8, 4.3)
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    outcomes = evidence.outcomes(0.0)
+    outcomes = evidence.greedy
     tallies, r = played(outcomes, uniform(0)), exponent(outcomes)
 
     def branches(k: int) -> Estimate:
@@ -33,7 +33,6 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 FIGURE = Figure(
-    slug="ssd-theorem-12",
     paper=SSD,
     number="Theorem 12",
     title=f"Branches for each accepted count, {BUDGET} in all",

@@ -4,44 +4,39 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
+from decoding.papers.batches import ByBatch
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Point, Series, published, series
-from decoding.papers.figures.base import NOT_RUN, TunedWays
+from decoding.papers.figures.base import NOT_RUN, Formula, by_batch
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 from decoding.trace.theory import critical_batch
-
-if TYPE_CHECKING:
-    from decoding.papers.together import ByBatch
 
 FAST, NEURAL = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135)
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    race = TunedWays(evidence, evidence.outcomes(0.0))
-    points = []
-    for batch in BATCHES:
-        neural, fast = (race.tuned(1, is_random=r, batch=batch) for r in (False, True))
-        points.append((batch, race.ratio(neural, fast, batch)))
-    both = [race.tuned(1, is_random=r) for r in (False, True)]
-    critical = critical_batch(*(race.speculation(one.way, total(one.tallies)) for one in both))
-    ran = evidence.ran_together
-    run = [series("ours", "measured", _ratios(ran))] if ran else []
-    formula = series("ours", "theory", points)
-    simulated = series("ours", "simulated", _ratios(evidence.simulated_together))
-    return FigurePart([formula, simulated, *run], _why(critical, formula, simulated, run))
+    shown = [series("ours", each.origin, [(batch, _ratio(each, batch)) for batch in BATCHES])
+             for each in by_batch(evidence)]  # fmt: skip
+    formula = Formula(evidence, evidence.greedy)
+    both = [formula.tuned(1, is_random=is_random) for is_random in (False, True)]
+    critical = critical_batch(*(formula.speculation(way, total(formula.tallies(way))) for way in both))
+    return FigurePart(shown, _why(critical, *shown))
 
 
-def _why(critical: float, formula: Series, simulated: Series, run: Sequence[Series]) -> str:
-    sources = ["By the formula random tokens win", "by the simulator", *["in the runs"] * len(run)]
-    points = "; ".join(
-        f"{words} {_where(each.points)}" for words, each in zip(sources, [formula, simulated, *run], strict=True)
-    )
+def _ratio(each: ByBatch, batch: int) -> Estimate:
+    """The fastest with one backup over the fastest with the other."""
+    return each.ratio(each.ahead(batch, "neural"), each.ahead(batch, "random"))
+
+
+def _why(critical: float, *shown: Series) -> str:
+    sources = ("By the formula random tokens win", "by the simulator", "in the runs")
+    points = "; ".join(f"{words} {_where(each.points)}" for words, each in zip(sources, shown, strict=False))
+    left_out = "" if shown[2:] else f"{NOT_RUN} "
     return (
         f"{points}; in the paper from 2 texts on. At prices of one text alone, b* is {_batch(critical)}. "
-        f"{'' if run else f'{NOT_RUN} '}It depends on what a draft costs beside a verification and on the hit rate "
+        f"{left_out}It depends on what a draft costs beside a verification and on the hit rate "
         "under each backup."
     )
 
@@ -62,20 +57,14 @@ def _batch(texts: float) -> str:
     return "beyond any batch" if math.isinf(texts) else f"{math.ceil(texts)} text{'s' * (texts > 1)}"
 
 
-def _ratios(every: ByBatch) -> list[tuple[float, Estimate]]:
-    """The fastest with one backup over the fastest with the other."""
-    return [(batch, every.ratio(every.ahead(batch, "neural"), every.ahead(batch, "random"))) for batch in BATCHES]
-
-
 FIGURE = Figure(
-    slug="ssd-theorem-17",
     paper=SSD,
     number="Theorem 17",
     title="Speed with the model as backup over random tokens",
     x=Axis("texts in the batch", log=True),
     y=Axis("model / random tokens", "times"),
     draw=draw,
-    uses=("greedy", "ran ssd", "joint", "together"),
+    uses=("greedy", "ran_ssd", "joint", "ran_together"),
     published=(
         published(
             "70B/1B, fan-out 1",

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Series, series
-from decoding.papers.figures.base import AUTOREGRESSIVE, DEEPEST, NOT_RUN, Tuned, TunedWays, Way
+from decoding.papers.figures.base import DEEPEST, NOT_RUN, Drafting, Formula
 from decoding.papers.outcomes import OutcomeTally, total
-from decoding.papers.settings import BRANCHES_EACH
+from decoding.papers.settings import AUTOREGRESSIVE, BRANCHES_EACH
 from decoding.trace.theory import least_over, long_run_hit_rate, most_over
 from decoding.words import signed
 
@@ -19,7 +19,7 @@ SAID = 4  # tokens of the drafts whose hits the sentence tells
 
 
 def draw(evidence: Evidence) -> FigurePart:
-    race = TunedWays(evidence, evidence.outcomes(0.0))
+    race = Formula(evidence, evidence.greedy)
     ahead, plain = _by_formula(race, BRANCHES_EACH), _by_formula(race, 0)
     most, least = _bounds(race)
     shown = [
@@ -40,39 +40,37 @@ def _below(points: Points, others: Points) -> list[float]:
     return [k for (k, one), (_, other) in zip(points, others, strict=True) if one.value < other.value * (1 - 1e-9)]
 
 
-def _by_formula(race: TunedWays, each: int) -> Points:
-    base = race.undrafted()
-    ways = [Way(depth, each) for depth in DEPTHS]
-    speeds = [(way.lookahead, race.speed(Tuned(way, race.tallies(way)))) for way in ways]
-    return [(depth, speed.times(1 / base)) for depth, speed in speeds]
+def _by_formula(race: Formula, each: int) -> Points:
+    return [(depth, race.gain(Drafting(depth, each))) for depth in DEPTHS]
 
 
-def _bounds(race: TunedWays) -> tuple[Points, Points]:
+def _bounds(race: Formula) -> tuple[Points, Points]:
     """SD's speed times the most, and times the least, that SSD can be over it."""
     most, least = Points(), Points()
     for depth in DEPTHS:
-        plain, ahead = (total(race.tallies(Way(depth, each))) for each in (0, BRANCHES_EACH))
-        sd = race.speculation(Way(depth), plain)
-        unit = race.pace(Way(depth), plain) / race.undrafted()
+        way = Drafting(depth)
+        plain, ahead = (total(race.tallies(one)) for one in (way, Drafting(depth, BRANCHES_EACH)))
+        sd = race.speculation(way, plain)
+        unit = race.pace(way, plain) * race.verify(race.undrafted())
         most.append((depth, Estimate(unit * most_over(sd, ahead.tokens_per_hit))))
-        over = least_over(sd, ahead.hit_rate, ahead.tokens_per_hit, is_neural=True)
+        over = least_over(sd, ahead.hit_rate, ahead.tokens_per_hit)
         least.append((depth, Estimate(unit * over)))
     return most, least
 
 
-def _long_run(race: TunedWays) -> Points:
+def _long_run(race: Formula) -> Points:
     """Speed by Theorem 7, at the hit rate of a text without end."""
     found: Points = []
     for depth in DEPTHS:
         way = _random(depth)
         tally = total(race.tallies(way))
         spoken = replace(race.speculation(way, tally), hit_rate=_endless(tally))
-        found.append((depth, Estimate(spoken.speedup() / race.verify(depth, 1) / race.undrafted())))
+        found.append((depth, Estimate(spoken.speedup() / race.verify(way) * race.verify(race.undrafted()))))
     return found
 
 
-def _random(depth: int) -> Way:
-    return Way(depth, BRANCHES_EACH, is_random=True)
+def _random(depth: int) -> Drafting:
+    return Drafting(depth, BRANCHES_EACH, is_random=True)
 
 
 def _endless(tally: OutcomeTally) -> float:
@@ -94,7 +92,7 @@ def _measured(evidence: Evidence) -> list[Series]:
         return []
     ran, found = evidence.ran_ssd, {True: Points(), False: Points()}
     for choice in evidence.speculating:
-        point = int(choice.params["lookahead"]), ran.ratio(choice.label, AUTOREGRESSIVE.label)
+        point = int(choice.params["lookahead"]), ran.ratio(choice, AUTOREGRESSIVE)
         found[choice.spec.prepares_ahead].append(point)
     return [
         series("SSD, run here", "measured", found[True], is_line=False),
@@ -119,7 +117,7 @@ def _against_corollary_9(below: Sequence[float]) -> str:
     )
 
 
-def _hits(race: TunedWays) -> str:
+def _hits(race: Formula) -> str:
     """Compare the hit rate of a text without end with that of these texts."""
     tally = total(race.tallies(_random(SAID)))
     by_model, by_chance = (100 * (1 - missed) for missed in (tally.miss_after_model, tally.miss_after_backup))
@@ -146,14 +144,13 @@ def _why(evidence: Evidence, shown: Sequence[Series]) -> str:
 
 
 FIGURE = Figure(
-    slug="ssd-theory",
     paper=SSD,
     number="Theorem 7, Corollaries 8, 9",
     title="Speed-up over autoregressive: formula, simulation, run",
     x=Axis("lookahead, tokens"),
     y=Axis("speed-up", "times"),
     draw=draw,
-    uses=("greedy", "ran ssd"),
+    uses=("greedy", "ran_ssd"),
     unpublished="The paper proves these and prints no points.",
     recipe=("./drafthouse bench ssd",),
 )

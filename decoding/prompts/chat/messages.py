@@ -55,7 +55,8 @@ class Chat:
 def asked(messages: object, tools: object = None) -> tuple[Chat, str]:
     """Check the messages of one request. Return them as one turn, and the answer if the last message is one."""
     found = [message_of(given) for given in _listed(messages, "messages")]
-    answer = str(found.pop()["content"]) if found and _is_answer(found[-1]) else ""
+    is_answered = found and found[-1]["role"] == "assistant" and "tool_calls" not in found[-1]
+    answer = str(found.pop()["content"]) if is_answered else ""
     if not found or found[-1]["role"] not in ("user", "tool"):
         raise BrokenRow("its messages ask for nothing; the last one must be of the user or of a tool")
     return checked(Chat(tuple(found), tuple(map(_tool, _listed(tools or [], "tools"))))), answer
@@ -130,10 +131,6 @@ def _tool(tool: object) -> Message:
     if not isinstance(tool, Mapping):
         raise BrokenRow("one of its tools is not a JSON object")
     return tool
-
-
-def _is_answer(message: Message) -> bool:
-    return message["role"] == "assistant" and "tool_calls" not in message
 
 
 def _listed(value: object, name: str) -> Sequence[Any]:

@@ -17,10 +17,9 @@ from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
 from decoding.replay.planning import AUTOREGRESSIVE, LOOKS, RecordedSet, ungrown
 from decoding.replay.projecting.texts import ProjectedText
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.ssd.track import Track
 from decoding.replay.workload import lacks
 from decoding.strategies import BASELINE, STRATEGIES
 
@@ -75,7 +74,7 @@ class ProjectionInputs:
         seconds."""
         recordings = study.recordings
         stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
-        said = (study.estimates(classifier) if classifier else ()) or [()] * len(recordings)
+        said = study.estimates(classifier)
         shown = {} if study.is_undrafted else {sees: study.shown(sees) for sees in LOOKS}
         texts = [
             ProjectedText(_unread(track_of(each, said[i]), study, i), {sees: rows[i] for sees, rows in shown.items()})

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from decoding.dice import chance
 from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.drafting.source import Sight
-from decoding.replay.ssd.track import Track
+from decoding.replay.ssd.playing import Track
 
 Row = Sequence[float]
 

@@ -1,20 +1,16 @@
-"""Input of a simulation (`Plan`, `Placement`), what is under way in it, and its result. Standard library only."""
+"""Input of a simulation (`Track`, `Placement`), what is under way in it, and its result. Standard library only."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from decoding.drafting.fan_outs import ChosenOutcomes
-from decoding.drafting.source import Copying
-from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.drafting.records import RecordedText, Written
 from decoding.replay.at_load import PlayedRun
-from decoding.replay.ssd.track import Track
-from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
-from decoding.trace.accounting import count, rates
+from decoding.ssd.policy.ssd_policy import worth_keeping
 from decoding.trace.events import Anticipated, Backup, Drafted, Event, Origin
 
 UNSEEN = -1  # a token that is surely not the target's
@@ -24,20 +20,33 @@ def ns(seconds: float) -> int:
     return round(seconds * 1e9)
 
 
+NOT_WRITTEN = Written((), (), 0)
+
+
 @dataclass(frozen=True)
-class Plan:
-    """The settings to simulate. Every text gets a policy of its own, as every live sample does."""
+class Track(RecordedText):
+    """Recorded text with what the draft preferred along it."""
 
-    settings: SpeculatorSettings
-    token_prices: TokenPrices | None = None  # a classifier's: with them it is `ssd-disco`
-    random_tokens: Callable[[int, Sequence[int], int], Sequence[int]] | None = None  # seed, text, count -> tokens
-    copier: Callable[[], Copying | None] = lambda: None  # makes the backup of one text, if it copies
+    written: Written = NOT_WRITTEN
+    preferred: Sequence[Sequence[int]] = ()  # at each position, the draft's best tokens, best first
+    seed: int = 0  # of the sample's dice
+    estimates: Sequence[Sequence[float]] = ()  # at each position, the classifier's for each token of a draft there
+    echoes: Sequence[tuple[int, int]] = ()  # at each position, the echo and the length of its context, 0 for none
 
-    def policy(self, track: Track, clock_ns: Callable[[], int]) -> SsdPolicy:
-        random = partial(self.random_tokens, track.seed) if self.random_tokens else None
-        policy = SsdPolicy(self.settings, track.written.ends, self.token_prices, random, clock_ns, self.copier)
-        policy.read(track.written.prompt)
-        return policy
+    def length(
+        self, at: int, longest: int, corrected: Callable[[float], float], price: float = 0.0, drafted: int = 0
+    ) -> int:
+        """Number of tokens that the draft model drafts there: until an end token, until there is no room, or until the
+        chance that all are accepted, by corrected estimates, falls below the price. It does not stop within the first
+        `drafted` tokens."""
+        longest = min(longest, self.record.limits[at])
+        if not self.estimates:
+            return longest
+        return min(longest, worth_keeping(map(corrected, self.estimates[at]), price, longest, drafted))
+
+    def ends_itself(self, at: int, drafted: int) -> bool:
+        """Whether a draft of so many tokens, shorter than there is room for, ends with an end token."""
+        return drafted == self.record.limits[at] < self.written.room - at - 1
 
 
 @dataclass(frozen=True)
@@ -161,8 +170,3 @@ class Simulated(PlayedRun):
         sources = Counter(one.source for request in self.requests for one in request.rounds)
         asked = sources["hit"] + sources["miss"]
         return sources["hit"] / asked if asked else None
-
-    @property
-    def rates(self) -> dict[str, Any]:
-        """Hit rates and the hidden share of drafting, as `decoding.trace.accounting` counts them in live runs."""
-        return rates([counted for trace in self.traces if (counted := count(trace))])

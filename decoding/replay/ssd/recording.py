@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import partial
 
 from decoding.choice import Choice
 from decoding.disco.classifier import DraftClassifier
-from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.disco.recording import Recording
 from decoding.drafting.records import Written
-from decoding.drafting.ssd_settings import SpeculatorSettings
-from decoding.replay.ssd.playing import Plan
-from decoding.replay.ssd.track import Track
-from decoding.ssd.backups import random_tokens
-from decoding.ssd.copying import copier
-from decoding.ssd.policy.ssd_policy import TokenPrices, echo_of
-
-
-def plan_for(settings: SpeculatorSettings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:
-    return Plan(
-        settings,
-        TokenPrices.of(classifier),
-        partial(random_tokens, vocab=vocab),
-        partial(copier, settings, judge_if_any(classifier)),
-    )
+from decoding.replay.ssd.playing import Track
+from decoding.ssd.policy.ssd_policy import Plan, echo_of
+from decoding.ssd.speculator.state import plan_for
 
 
 def plan_of(choice: Choice, vocab: int, classifier: DraftClassifier | None) -> Plan:

@@ -27,15 +27,15 @@ from decoding.replay.ssd.playing import (
     IN_TURN,
     UNSEEN,
     Placement,
-    Plan,
     Simulated,
     SimulatedDraft,
     SimulatedPreparation,
+    Track,
     ns,
 )
-from decoding.replay.ssd.track import Track
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.planner import RANKS
+from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.policy.together import Experience, RowBudget, Trial, shared_out
 from decoding.trace.events import Event, Finished, Origin, Outcome, Started, Verified
 
@@ -165,7 +165,8 @@ class SimulatedText(TextAtLoad):
         super().__init__(track, batch.clock.seconds, end)
         if end < track.tokens:
             track = replace(track, written=replace(track.written, room=end))
-        self.policy = batch.plan.policy(track, lambda: ns(self.now_s))
+        self.policy = batch.plan.policy(track.written.ends, track.seed, lambda: ns(self.now_s))
+        self.policy.read(track.written.prompt)
         self.policy.join(batch.state, batch.placement.beside, batch.experience)
         # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.
         self.track = track if self.policy.has_estimates else replace(track, estimates=(), echoes=())
@@ -294,7 +295,7 @@ class SimulatedText(TextAtLoad):
         source: Origin = "miss" if self.preparing else "fresh"
         backup, tokens = self.policy.after_a_miss(room)
         if tokens and self.preparing:
-            accepted = self.track.accepted(self.at, tokens)
+            accepted = self.written.agreeing(self.at, tokens)
             refused = tokens[accepted] if accepted < len(tokens) else None
             self.now_s += self.prices.answer
             chances = self.policy.copied_chances(len(tokens)) if backup == "copy" else ()

@@ -10,19 +10,17 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from itertools import takewhile
 
 from decoding.choice import Choice
 from decoding.drafting.records import Written
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_from, undisturbed
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Plan, Simulated
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated, Track
 from decoding.replay.ssd.simulator import simulate, simulate_together
-from decoding.replay.ssd.track import Track
 from decoding.replay.what_if.places import TracedText
-from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
+from decoding.ssd.policy.ssd_policy import Plan
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
 
 MOST_BRANCHES = 32  # most that a setting may ask for
@@ -121,9 +119,7 @@ class SsdTracks:
         settings = choice.ahead
         if not self.can_replay_backup(settings.backup):
             settings = replace(settings, backup="neural")
-        return Plan(
-            settings, random_tokens=lambda seed, text, count: [_REFUSED] * count, copier=partial(copier, settings)
-        )
+        return Plan(settings, random_tokens=lambda seed, text, count: [_REFUSED] * count)
 
     def can_replay_backup(self, backup: str) -> bool:
         """Whether the traces tell what drafts after a miss. Copies need the prompt's tokens."""

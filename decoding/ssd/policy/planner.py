@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Literal, Protocol
+from typing import Literal
 
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import ChosenOutcomes, FanOut, Guesses, by_fanout, by_probability
@@ -97,38 +97,13 @@ class OutcomeCounts:
         return [first, *((1 - first) * share for share in PRIOR_TAIL[:-1])]
 
 
-class Planner(Protocol):
-    most_guesses: int  # for one accepted count
-    branches: int  # outcomes to choose
-
-    @property
-    def guesses_by_position(self) -> Sequence[int]:
-        """Number of tokens that are guessed at each position, besides the drafted one."""
-        ...
-
-    @property
-    def acceptance(self) -> float:
-        """Probability that a token of the draft model is accepted once all before it are."""
-        ...
-
-    def learn(self, draft: JudgedDraft, accepted: int, rank: int | None, echo_length: int = 0) -> None:
-        """Count a verdict, and the rank of the target's token on the draft's own list, if it is known."""
-        ...
-
-    def choose(
-        self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
-    ) -> ChosenOutcomes:
-        """Choose outcomes. `echo_lengths` has the length of each count's echo, 0 for none. An echo stands first among
-        the tokens that are guessed in place of the draft's favourite."""
-        ...
-
-
 class FanOutPlanner:
     """Follows a fan-out. Counts rounds after a hit and after a miss separately: after a miss the text is often hard, or
     a poor backup drafted."""
 
     def __init__(self, settings: SpeculatorSettings) -> None:
-        self.most_guesses = self.branches = settings.most_branches
+        self.most_guesses = settings.most_branches  # for one accepted count
+        self.branches = settings.most_branches  # outcomes to choose
         self._settings = settings
         self._explicit = fanout.read(settings.fanout, settings.lookahead, settings.branches)
         self._after_hit = OutcomeCounts(PRIOR_ACCEPTANCE["neural"])
@@ -136,18 +111,23 @@ class FanOutPlanner:
 
     @property
     def guesses_by_position(self) -> FanOut:
+        """Number of tokens that are guessed at each position, besides the drafted one."""
         return self._fanout(self._after_hit, self.most_guesses)
 
     @property
     def acceptance(self) -> float:
+        """Probability that a token of the draft model is accepted once all before it are."""
         return self._after_hit.acceptance
 
     def learn(self, draft: JudgedDraft, accepted: int, rank: int | None, echo_length: int = 0) -> None:
+        """Count a verdict, and the rank of the target's token on the draft's own list, if it is known."""
         self._counts(draft).add(len(draft.tokens), accepted, rank)
 
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()
     ) -> ChosenOutcomes:
+        """Choose outcomes. `echo_lengths` has the length of each count's echo, 0 for none. An echo stands first among
+        the tokens that are guessed in place of the draft's favourite."""
         counts, drafted = self._counts(draft), len(draft.tokens)
         fan = fanout.fitted(self._fanout(counts, self.branches), drafted)
         return by_fanout(fan, guesses, counts.probabilities(drafted))
@@ -218,5 +198,5 @@ class EstimatePlanner:
         return [right / known, *((1.0 - right / known) * rank for rank in tail)]
 
 
-def planner_for(settings: SpeculatorSettings, by_estimates: bool) -> Planner:
+def planner_for(settings: SpeculatorSettings, by_estimates: bool) -> FanOutPlanner | EstimatePlanner:
     return EstimatePlanner(settings) if by_estimates else FanOutPlanner(settings)

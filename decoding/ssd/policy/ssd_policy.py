@@ -2,6 +2,10 @@
 
 The policy sees tokens, estimates, prices, verdicts and times, never a model. The speculator drives it with models, the
 simulator drives the same object with recordings and prices.
+
+No model makes a copy, a random token or an n-gram draft after a miss, so they were not drawn from a known distribution.
+A verdict judges each token as a certain proposal: q is 1. That is exact at every temperature, because no such draft
+looks at what the target will say.
 """
 
 from __future__ import annotations
@@ -11,22 +15,25 @@ import operator
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 from decoding.core.batch_state import SINGLE, BatchState
 from decoding.disco.echoes import Echoes
 from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
-from decoding.drafting.source import Copying
+from decoding.drafting.source import Judges
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.misses import Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import RANKS, planner_for
 from decoding.ssd.policy.together import Experience, RowBudget, Trial
+from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
 
+SURE = 0.3  # least probability that all copied tokens are accepted
 RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> tokens
 
 
@@ -59,10 +66,10 @@ class SsdPolicy:
         prices: TokenPrices | None = None,
         random_tokens: RandomTokens | None = None,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
-        copier: Callable[[], Copying | None] = lambda: None,
+        judge: Judges | None = None,
     ) -> None:
-        """`prices` come from a classifier. If given, the planner follows its estimates, as in `ssd-disco`. `copier`
-        makes the backup of one text, if that copies tokens."""
+        """`prices` come from a classifier. If given, the planner follows its estimates, as in `ssd-disco`. `judge`
+        estimates each copied token in place of the formula, if the backup copies."""
         self.lookahead = settings.lookahead
         self.has_estimates = prices is not None
         self.prices = prices or TokenPrices(0.0, 0.0)
@@ -79,8 +86,8 @@ class SsdPolicy:
         self._trial: Trial | None = None  # of backups, with the other texts of a batch
         self._misses = Misses()
         self._never_waits = settings.backup == "copy-or-random"
-        self._new_copier = copier
-        self._copier: Copying | None = None
+        self._judge = judge
+        self._copier: SuffixDecoding | None = None
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
 
@@ -96,8 +103,8 @@ class SsdPolicy:
         self.text[:] = text
         self.echoes = Echoes()
         self.echoes.follow(self.text)
-        self._copier = self._new_copier()
-        if self._copier:
+        if self._wanted.startswith("copy"):  # it looks beyond the draft that the target verifies, to the next one
+            self._copier = SuffixDecoding(SURE, 2 * self.lookahead + 1, self._judge)
             self._copier.follow(self.text)
 
     # The answer to a verdict ------------------------------------------------------------------------------------------
@@ -243,6 +250,23 @@ class SsdPolicy:
     def _average_grows(self, tokens: int) -> bool:
         price = self.prices.waiting if self.has_estimates else self.pace.token_price
         return self.planner.acceptance**tokens >= price
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Settings of SSD. Every text gets a policy of its own, live or simulated."""
+
+    settings: SpeculatorSettings
+    token_prices: TokenPrices | None = None  # a classifier's: with them it is `ssd-disco`
+    random_tokens: Callable[[int, Sequence[int], int], Sequence[int]] | None = None  # seed, text, count -> tokens
+    judge: Judges | None = None  # of copied tokens
+
+    def policy(
+        self, end_tokens: Collection[int], seed: int, clock_ns: Callable[[], int] = time.perf_counter_ns
+    ) -> SsdPolicy:
+        """Make the policy of a text whose dice have this seed."""
+        random = partial(self.random_tokens, seed) if self.random_tokens else None
+        return SsdPolicy(self.settings, end_tokens, self.token_prices, random, clock_ns, self.judge)
 
 
 def worth_keeping(estimates: Iterable[float], price: float, count: int, after: int = 0) -> int:

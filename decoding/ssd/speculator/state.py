@@ -12,17 +12,18 @@ import torch
 from torch import Tensor
 
 from decoding.core.drafter import EMPTY, Draft
+from decoding.dice import chance
 from decoding.dice.dice import Dice
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.echoes import Echoes
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner, read_prompt
-from decoding.ssd.backups import random_tokens
-from decoding.ssd.copying import copier
 from decoding.ssd.policy.planner import RANKS
-from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
+from decoding.ssd.policy.ssd_policy import Plan, TokenPrices
 from decoding.ssd.speculator.drawing import DraftedChain, Drawing, DrawnRows, Estimator
+
+RECENT = 4  # last tokens of the text that identify a position for random tokens, with its length
 
 
 @dataclass
@@ -81,10 +82,7 @@ class SpeculatorState:
         self.runner = runner
         self.dice = dice
         self.end_tokens = end_tokens
-        prices, random = TokenPrices.of(classifier), partial(_random_tokens, dice)
-        self.policy = SsdPolicy(
-            settings, end_tokens, prices, random, copier=partial(copier, settings, judge_if_any(classifier))
-        )
+        self.policy = plan_for(settings, dice.vocab, classifier).policy(end_tokens, dice.seed)
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or dice.sampling.fixes_the_text else settings.constant
         estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None
@@ -144,5 +142,12 @@ class SpeculatorState:
             chain.echoes.take(token)
 
 
-def _random_tokens(dice: Dice, text: Sequence[int], count: int) -> list[int]:
-    return random_tokens(dice.seed, text, count, dice.vocab)
+def plan_for(settings: SpeculatorSettings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:
+    random = partial(_random_tokens, vocab=vocab)
+    return Plan(settings, TokenPrices.of(classifier), random, judge_if_any(classifier))
+
+
+def _random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> list[int]:
+    """Random tokens, the same at the same position of the same text. They use the draft's coins, as no verdict does."""
+    position = chance.digest([len(text), *text[-RECENT:]])
+    return [int(chance.uniform(seed, "draft", chance.digest([i], position)) * vocab) for i in range(count)]

@@ -164,7 +164,7 @@ def unpack_answers(reply: bytearray) -> list[Answer]:
     packed: list[Any] = marshal.loads(reply)
     sizes = [0 if isinstance(each, bytes) else len(each[0]) * each[-1] for each in packed]
     rows = torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * sum(sizes)) if any(sizes) else NO_SCORES
-    parts = rows.split(sizes)
+    parts = rows.split_with_sizes(sizes)
     return [partial(_unpacked, *each) for each in zip(packed, parts, strict=True)]
 
 

@@ -76,7 +76,8 @@ def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path
         return queries.flatten(1)
 
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    runner.decoder.kernels = Kernels(**{name: noted})
+    named: dict[str, Any] = {name: noted}
+    runner.decoder.kernels = Kernels(**named)
     rehearse(runner)
     runner.extend([1, 2, 3])
     for _ in range(2):

@@ -31,6 +31,7 @@ NOT_HERE = {
     "./drafthouse compare --temperature 0 --start 'transformers": "needs transformers[serving]; marked peer in tests",
     "./drafthouse models": "fetches 98 MB; tests/terminal/test_models.py fetches a smaller file",
     "./drafthouse compare --target data/files/smollm2": "needs SmolLM2; tests/terminal/test_real_model.py compares it",
+    "./drafthouse compare --target Qwen/": "needs the hub, and a quarter of an hour",
     "./drafthouse compare --servers-only": "needs servers at http://a and http://b",
     "./drafthouse compare --target Llama-3.1-8B-Instruct": "needs an 8B model and a server on another machine",
     "pip install": "would change this installation",

@@ -8,7 +8,6 @@ from asgiref.sync import sync_to_async
 from tests.webapp.live.conftest import Watcher, watcher
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
-from webapp.live.job_watch import JobWatch
 from webapp.studies.kinds import TRAINING
 
 
@@ -75,15 +74,3 @@ def test_progress_is_told_by_long_poll_and_nothing_twice(world, job):
     third = bob.get(f"{address}?{second['next']}").json()
     assert [frame["t"] for frame in third["frames"]] == ["job", "events", "finished"]
     assert world.api(world.charlie).get(address).status_code == 404
-
-
-def test_a_watch_leaves_out_what_it_heard_and_reads_anew_what_does_not_join_on(world, job):
-    watch = JobWatch(job.pk, after=2)
-    watch.must_read = False
-
-    def told(*seqs):
-        return {"t": "events", "sample": str(job.pk), "events": [{"seq": seq} for seq in seqs]}
-
-    assert lines(watch.sift([told(1, 2), told(2, 3), told(3, 4)])) == [3, 4]
-    assert not watch.must_read
-    assert watch.sift([told(6)]) == [] and watch.must_read

@@ -19,8 +19,7 @@ from webapp.registry.models import LanguageModel
 
 
 def examine(world, files: dict[str, bytes]):
-    upload = make.upload(world.actor(world.bob), files)
-    return checkpoints.examine(upload.files.all(), upload.team_id)
+    return checkpoints.examine(make.upload(world.actor(world.bob), files))
 
 
 def spoilt(**changes):
@@ -29,11 +28,11 @@ def spoilt(**changes):
 
 def test_a_sound_folder_gives_its_facts_whatever_large_numbers_its_config_holds(world):
     facts = examine(world, {f"tiny/{name}": content for name, content in make.checkpoint().items()})
-    assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("LlamaForCausalLM", 32, 2)
-    assert facts.parameter_count == 32 * 8 + 8 + 2 * (4 * 64 + 3 * 128 + 16)
-    assert facts.dtypes == ("float32",)
+    assert (facts["architecture"], facts["vocab_size"], facts["layer_count"]) == ("LlamaForCausalLM", 32, 2)
+    assert facts["parameter_count"] == 32 * 8 + 8 + 2 * (4 * 64 + 3 * 128 + 16)
+    assert facts["dtypes"] == ["float32"]
     config = spoilt(rotary_emb_base=500_000_000, seed=1 << 31, mlp_only_layers=[0, 1], eos_token_id=[31, -1])
-    assert examine(world, make.checkpoint(**{"config.json": config})).layer_count == 2
+    assert examine(world, make.checkpoint(**{"config.json": config}))["layer_count"] == 2
 
 
 def test_registering_it_asks_a_worker_to_look(world):
@@ -53,7 +52,7 @@ def test_pickles_are_refused_with_the_reason(world, name):
         examine(world, make.checkpoint(**{name: b"\x80\x04."}))
 
 
-@pytest.mark.parametrize("name", ["vocab.txt", "extra.json", "tokenizer.model", "model-2.safetensors"])
+@pytest.mark.parametrize("name", ["vocab.txt", "extra.json", "tokenizer.model", "model.safetensors"])
 def test_a_pickle_under_another_name_is_refused(world, name):
     with pytest.raises(Invalid):
         examine(world, make.checkpoint(**{name: b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00."}))
@@ -76,8 +75,8 @@ def gemma_file(tmp_path):
 
 def test_a_gguf_file_gives_its_facts(world, gemma_file):
     facts = examine(world, {"sub/tiny.F16.GGUF": gemma_file, "README.md": b"about it"})
-    assert (facts.architecture, facts.vocab_size, facts.layer_count) == ("Gemma3ForCausalLM", 278, 1)
-    assert (facts.parameter_count, facts.dtypes) == (4 * 278, ("F16",))
+    assert (facts["architecture"], facts["vocab_size"], facts["layer_count"]) == ("Gemma3ForCausalLM", 278, 1)
+    assert (facts["parameter_count"], facts["dtypes"]) == (4 * 278, ["F16"])
 
 
 def test_a_pair_with_a_gguf_file_is_checked_by_a_worker(world, gemma_file):
@@ -92,8 +91,7 @@ def test_a_pair_with_a_gguf_file_is_checked_by_a_worker(world, gemma_file):
     [
         ({"model-q4.gguf": GGUF}, "model-q4.gguf is not a whole GGUF file"),
         ({"a.gguf": GGUF, "b.gguf": GGUF}, "There are 2 GGUF files"),
-        (make.checkpoint(**{"model.gguf": GGUF}), "model.gguf is GGUF"),
-        ({"model.safetensors": GGUF}, "model.safetensors is GGUF"),
+        (make.checkpoint(**{"model.gguf": GGUF}), "model.gguf is of a kind that no model here needs"),
     ],
 )
 def test_gguf_that_is_no_whole_model_alone_is_refused(world, files, says):
@@ -106,6 +104,7 @@ def test_gguf_that_is_no_whole_model_alone_is_refused(world, files, says):
     [
         ({"lora/adapter_config.json": b"{}", "lora/adapter_model.safetensors": b""}, "This is an adapter"),
         ({"model_index.json": b"{}", "unet/config.json": b"{}"}, "This is a pipeline of diffusers"),
+        (make.checkpoint(**{"tokenizer.json/a.txt": b""}), "tokenizer.json is a file and a folder at once"),
         (make.checkpoint(**{"config.json": spoilt(architectures=["LlamaForCausalLMEagle3"])}), "draft head .EAGLE-3"),
     ],
 )
@@ -122,59 +121,33 @@ def test_code_is_refused(world, name):
 
 @pytest.mark.parametrize(
     "config",
-    [b"", b"[]", b"{", b"\xff\xfe", b"[" * 100_000, b'{"a":NaN}', spoilt(vocab_size=-1), spoilt(vocab_size="32"),
-     spoilt(num_hidden_layers=2_000_000_000), spoilt(num_hidden_layers=9_999), spoilt(hidden_size=2**19),
-     spoilt(decoder_layers=2_000_000_000), spoilt(num_blocks=9_999), spoilt(audio={"depth": 9_999}),
-     spoilt(attention_types=[[["global"], 9_999]]), spoilt(anything=[[1 << 25]]),
-     spoilt(num_key_value_heads=-1), spoilt(max_position_embeddings=10**9), spoilt(rope_theta=0),
-     spoilt(architectures=[]), spoilt(vocab_size=1 << 40), spoilt(model_type=None), b" " * (1 << 20) + b"{}"],
+    [b"[]", b"[" * 100_000, b" " * (1 << 20) + b"{}", spoilt(model_type="a\0"), spoilt(vocab_size=1 << 40),
+     spoilt(num_hidden_layers=9_999), spoilt(architectures=[]), spoilt(model_type=None)],
 )  # fmt: skip
 def test_a_config_that_cannot_be_read_is_refused(world, config):
     with pytest.raises(Invalid, match=r"config\.json"):
         examine(world, make.checkpoint(**{"config.json": config}))
 
 
-GOOD = make.safetensors({"a": [2, 2], "b": [3]})
-TORN = {
-    "empty": b"",
-    "seven bytes": b"1234567",
-    "header longer than the file": (1 << 40).to_bytes(8, "little") + b"{}",
-    "header of nothing": (0).to_bytes(8, "little"),
-    "header that is not JSON": (4).to_bytes(8, "little") + b"abcd",
-    "header that is a list": (2).to_bytes(8, "little") + b"[]",
-    "deep header": (60).to_bytes(8, "little") + b"[" * 60,
-    "cut short": GOOD[:-1],
-    "too long": GOOD + b"x",
-    "unknown format": make.safetensors({}, a={"dtype": "PICKLE", "shape": [], "data_offsets": [0, 0]}),
-    "negative shape": make.safetensors({}, a={"dtype": "F32", "shape": [-1], "data_offsets": [0, 4]}),
-    "huge shape": make.safetensors({}, a={"dtype": "F32", "shape": [1 << 60, 1 << 60], "data_offsets": [0, 4]}),
-    "shape of truth values": make.safetensors(
-        {}, a={"dtype": "F32", "shape": [True], "data_offsets": [0, 4]}, tail=b"1234"
-    ),
-    "overlap": make.safetensors({"a": [1]}, b={"dtype": "F32", "shape": [1], "data_offsets": [0, 4]}),
-    "hole": make.safetensors({"a": [1]}, b={"dtype": "F32", "shape": [1], "data_offsets": [8, 12]}, tail=bytes(8)),
-    "place that does not fit": make.safetensors(
-        {}, a={"dtype": "F32", "shape": [2], "data_offsets": [0, 4]}, tail=bytes(4)
-    ),
-    "a NUL in a name": make.safetensors({"a\0": [1]}),
-    "a zip in disguise": b"PK\x03\x04" + bytes(100),
-}
-
-
-@pytest.mark.parametrize("content", TORN.values(), ids=TORN)
-def test_weights_that_do_not_add_up_are_refused(world, content):
-    with pytest.raises(Invalid, match=r"model\.safetensors.*[^.]\.$"):
-        examine(world, make.checkpoint(**{"model.safetensors": content}))
+@pytest.mark.parametrize("spoil", [
+    lambda whole: b"", lambda whole: whole[:-1], lambda whole: whole.replace(b"F32", b"F 2"),
+    lambda whole: (1 << 40).to_bytes(8, "little") + whole[8:], lambda whole: make.safetensors({"a": [2, 2]}),
+])  # fmt: skip
+def test_weights_that_do_not_add_up_are_refused(world, spoil):
+    """The engine judges their headers (tests/decoding/test_checkpoints.py)."""
+    files = make.checkpoint()
+    with pytest.raises(Invalid, match=r"model\.safetensors|the weights hold"):
+        examine(world, {**files, "model.safetensors": spoil(files["model.safetensors"])})
 
 
 def test_missing_parts_are_named_and_remote_code_is_refused(world):
     for part in ("config.json", "tokenizer.json", "model.safetensors"):
         files = make.checkpoint()
         del files[part]
-        with pytest.raises(Invalid, match=r"There is no"):
+        with pytest.raises(Invalid, match=r"(There is|The model has) no"):
             examine(world, files)
     index = json.dumps({"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}).encode()
-    with pytest.raises(Invalid, match="where it is not"):
+    with pytest.raises(Invalid, match="The model lacks 1 of the 1 weight files"):
         examine(world, make.checkpoint(**{"model.safetensors.index.json": index}))
     config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
     with pytest.raises(Invalid, match="remote code"):

@@ -17,8 +17,7 @@ from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.uploads import services
-from webapp.uploads.models import Upload
-from webapp.uploads.services import Listed
+from webapp.uploads.models import Upload, UploadedFile
 from worker.attempt import Attempt
 from worker.database import Stopped
 from worker.jobs.unpack import work
@@ -66,8 +65,8 @@ class Refused(Exception):
 
 def packed(world, name: str, content: bytes) -> Upload:
     by = world.actor(world.bob)
-    shas = tuple(sha(piece) for piece in pieces(content))
-    upload = services.begin(name=name, files=[Listed(name, len(content), shas)], by=by)
+    file = UploadedFile(path=name, size=len(content), chunks=[sha(piece) for piece in pieces(content)])
+    upload = services.begin(name=name, files=[file], by=by)
     for piece in pieces(content):
         services.receive(upload=upload, sha256=sha(piece), stream=io.BytesIO(piece), by=by)
     return services.complete(upload=upload, by=by)

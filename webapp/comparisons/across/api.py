@@ -14,7 +14,7 @@ from webapp.accounts.standing import reading
 from webapp.comparisons.across import filters, serializers
 from webapp.comparisons.across.columns import ORDERS
 from webapp.comparisons.across.rows import as_csv, read
-from webapp.comparisons.models import Conditions, Run
+from webapp.comparisons.models import Run
 from webapp.core.api import Nouns
 from webapp.core.downloads import Download
 from webapp.core.rest import StrictFilters, StrictOrdering
@@ -53,10 +53,3 @@ class Runs(Nouns):
         """Download every column of the runs that the same query lists, as CSV."""
         rows: Any = self.filter_queryset(self.get_queryset())
         return Download(as_csv(rows), "runs.csv", reading(request))
-
-
-class ConditionsApi(Nouns):
-    """The conditions that runs must share to be compared fairly."""
-
-    queryset = Conditions.objects.select_related("pair", "dataset")
-    serializer_class = serializers.ConditionsOut

@@ -7,7 +7,7 @@ from typing import Any
 from rest_framework import serializers
 
 from webapp.comparisons.across.rows import FIGURES, RunRow
-from webapp.comparisons.models import Conditions, Figures, Run
+from webapp.comparisons.models import Figures, Run
 from webapp.comparisons.serializers import SERVERS_ONLY, Named
 from webapp.core.api import Output
 from webapp.jobs.models import JobState
@@ -56,24 +56,3 @@ class RunOut(Output):
         if shown["figures"]["conditions"] is None:
             shown["figures"] = None
         return {name: value for name, value in shown.items() if name in self.fields}
-
-
-class ConditionsOut(Output):
-    pair = Named(allow_null=True, help_text=SERVERS_ONLY)
-    dataset = Named()
-
-    class Meta:
-        model = Conditions
-        fields = (
-            "id",
-            "created",
-            "pair",
-            "dataset",
-            "split",
-            "limit",
-            "sampling",
-            "concurrency",
-            "rate",
-            "recorded",
-            "device",
-        )

@@ -23,7 +23,7 @@ from webapp.studies.kinds import TRAINING
 from webapp.studies.models import Classifier, Training
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload, UploadedFile
-from webapp.uploads.reading import FileReader, whole
+from webapp.uploads.reading import whole
 
 LARGEST_CLASSIFIER = 64 * 1024 * 1024
 KNOWS_DRAFTS = Q(card__pair__isnull=True) | ~Q(card__pair=[])  # trained on a target alone, its card names no pair
@@ -46,7 +46,7 @@ def card_of(pair: Pair, upload: Upload) -> dict[str, Any]:
             f"{weights[0].path} has {weights[0].size} bytes; a classifier's may have {LARGEST_CLASSIFIER}.",
             field="upload",
         )
-    checkpoints.safetensors_header(FileReader(weights[0], upload.team_id), weights[0].path)
+    checkpoints.check_weights(weights[0], upload.team_id)
     card = cards.of_upload(upload)
     _require_copies(pair, card.get("design", OURS))
     return card

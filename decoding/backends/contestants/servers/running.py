@@ -164,14 +164,11 @@ class Servers(Contestant):
 
     def close(self) -> None:
         if self._loop:
-            self._loop.call(self._disconnect())
+            for server in self._servers.values():
+                self._loop.call(server.client.close())
             self._loop.end()
             self._loop = None
         self._servers.clear()
-
-    async def _disconnect(self) -> None:
-        for server in self._servers.values():
-            await server.client.close()
 
     def run(
         self, requests: Iterable[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load = ONE

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 
 from decoding.backends.joint_probing import measure
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
 from decoding.prices.cost_model import CostModel, Line, Table
 from decoding.prices.fit import rising
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.probing import probe, typical
+from decoding.replay.probing import probe, short_runs
 from decoding.strategies import ssd
-from decoding.trace.events import Event, Recorder
 
 ROWS = (1, 2, 3, 5, 9, 17)
 BRANCHES = (6, 12, 24)
@@ -29,7 +26,8 @@ def card_of(
 ) -> Card:
     classifier = "" if pair.classifier_at("") is not None else None
     costs = probe(pair, prompts, sampling, classifier)
-    prices = prices_beside(costs, _prepared(pair, prompts, sampling))
+    ahead = [choose(ssd.STRATEGY.slug, {"branches": count, "backup": "neural"}) for count in BRANCHES]
+    prices = prices_beside(costs, [events for _, events in short_runs(pair, prompts, sampling, ahead)])
     target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
     if more := [batch for batch in batches if batch > 1]:
         joint = measure(pair, max(more), sampling, like=costs)
@@ -52,19 +50,6 @@ def card_of(
             context=costs.context,
         ),
     )
-
-
-def _prepared(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling) -> list[Sequence[Event]]:
-    """Short runs of SSD with different numbers of branches."""
-    choices = [choose(ssd.STRATEGY.slug, {"branches": count, "backup": "neural"}) for count in BRANCHES]
-    comparison = Measurement(pair, typical(prompts), choices, sampling)
-    pair.begin(choices)
-    comparison.warm_up()
-    found: list[Sequence[Event]] = []
-    for key in itertools.chain.from_iterable(comparison.schedule()):
-        comparison.decode(key, recorder := Recorder())
-        found.append(recorder.events)
-    return found
 
 
 def _steps(costs: CostModel, prices: CostModel) -> Line:

@@ -1,0 +1,178 @@
+"""Choices that run side by side and what came of them, and several texts at once. Loads no torch."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from decoding.choice import Choice, choose
+from decoding.core.load import Load
+from decoding.papers.bootstrap import Estimate, median
+from decoding.papers.settings import AUTOREGRESSIVE, STATICS, Origin
+from decoding.prices.cost_model import CostModel
+from decoding.prices.fit_ahead import with_preparing
+from decoding.replay.at_load import PlayedRequest, play
+from decoding.replay.ssd.playing import ANYTIME, Track
+from decoding.replay.ssd.simulator import simulate_together
+from decoding.ssd.policy.ssd_policy import Plan
+from decoding.strategies import ssd
+from decoding.trace.accounting import answers_of
+from decoding.trace.answers import HIT
+
+Backup = Literal["neural", "random"]
+Way = Any  # to decode: a choice, or what a formula is fed with
+Speeds = Sequence[float]  # of each text, in tokens per second, in one order for all choices
+LOOKAHEADS = (2, 4)  # of each kind; longer drafts do not pay where texts share passes
+BACKUPS: tuple[Backup, ...] = ("neural", "random")
+
+
+def ahead_of(lookahead: int, each: int, backup: Backup = "neural", fan_out: str = "uniform") -> Choice:
+    """SSD with so many branches for each accepted count."""
+    branches = each * (lookahead + 1)
+    named = {"lookahead": lookahead, "branches": branches, "fanout": fan_out, "backup": backup}
+    return choose(ssd.STRATEGY.slug, named)
+
+
+def undrafted(texts: int) -> Choice:
+    return AUTOREGRESSIVE.at(Load(texts))
+
+
+def plain(texts: int) -> list[Choice]:
+    """Ordinary speculative decoding of so many texts."""
+    return [STATICS[k - 1].at(Load(texts)) for k in LOOKAHEADS]
+
+
+def ahead(texts: int, backup: Backup) -> list[Choice]:
+    """SSD of so many texts, with one branch for each accepted count of each text, as in the paper."""
+    return [ahead_of(k, texts, backup).at(Load(texts)) for k in LOOKAHEADS]
+
+
+def choices(texts: int) -> list[Choice]:
+    return [undrafted(texts), *plain(texts), *(choice for backup in BACKUPS for choice in ahead(texts, backup))]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """Speeds of each choice on each prompt, in tokens per second, the hits of what prepares ahead, and what a
+    verification takes."""
+
+    speeds: Mapping[str, Mapping[str, float]]  # label -> prompt -> tokens/s
+    hits: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # label -> counts of each sample
+    verifying: Mapping[str, float] = field(default_factory=dict)  # label -> mean seconds of a verification
+
+    @classmethod
+    def merged(cls, runs: Iterable[Ran]) -> Ran:
+        """Put runs of different choices together."""
+        found = cls({})
+        for ran in runs:
+            found = cls(*({**had, **more} for had, more in zip(vars(found).values(), vars(ran).values(), strict=True)))
+        return found
+
+    def ratio(self, choice: Choice, baseline: Choice) -> Estimate:
+        """Speed over the baseline's on the same prompt: the median over prompts."""
+        base = self.speeds[baseline.label]
+        return median([speed / base[prompt] for prompt, speed in self.speeds[choice.label].items()])
+
+
+class ByBatch:
+    """Ways to decode so many texts at once, and how fast one is beside another. Here a way is a choice whose speeds are
+    known text by text."""
+
+    origin: Origin
+
+    def speeds(self, choice: Choice) -> Speeds:
+        raise NotImplementedError
+
+    def undrafted(self, texts: int) -> Way:
+        return undrafted(texts)
+
+    def plain(self, texts: int) -> Way:
+        """The fastest fixed lookahead."""
+        return self._fastest(plain(texts))
+
+    def ahead(self, texts: int, *backups: Backup) -> Way:
+        """The fastest SSD with one of these backups, or with any."""
+        return self._fastest([choice for backup in backups or BACKUPS for choice in ahead(texts, backup)])
+
+    def ratio(self, way: Way, other: Way) -> Estimate:
+        """Speed of a text over the same text's in another way."""
+        pairs = zip(self.speeds(way), self.speeds(other), strict=True)
+        return median([ours / theirs for ours, theirs in pairs])
+
+    def gain(self, way: Way) -> Estimate:
+        """Speed of a text over that of one text alone without a draft."""
+        return self.ratio(way, undrafted(1))
+
+    def label(self, way: Way, other: Way) -> str:
+        return f"{way.label} / {other.label}"
+
+    def _fastest(self, found: Iterable[Choice]) -> Choice:
+        return max(found, key=lambda choice: statistics.median(self.speeds(choice)))
+
+
+@dataclass(frozen=True)
+class RunBatches(ByBatch):
+    """Finished runs of every number of texts."""
+
+    ran: Ran
+    origin: Origin = "measured"
+
+    def speeds(self, choice: Choice) -> Speeds:
+        return [speed for _, speed in sorted(self.ran.speeds[choice.label].items())]
+
+    def hit_rate(self, choice: Choice) -> float:
+        rounds = answers_of(self.ran.hits[choice.label]).rounds
+        return rounds[HIT] / max(1, rounds.total())
+
+    def preparing(self, choice: Choice, costs: CostModel) -> CostModel | None:
+        """Prices of preparing in this run, less what slowed down autoregressive too. None if nothing was prepared."""
+        hits, texts = self.ran.hits[choice.label], choice.load.concurrency
+        if not any(sample["passes"] for sample in hits):
+            return None
+        drift = self.ran.verifying[undrafted(texts).label] / costs.verify(texts, texts)
+        return with_preparing(costs, [(int(choice.params["branches"]), hits, self.slower(choice))], texts, drift)
+
+    def slower(self, choice: Choice) -> float:
+        """How many times as long a verification takes as with a fixed lookahead of as many tokens."""
+        number = LOOKAHEADS.index(int(choice.params["lookahead"]))
+        return self.ran.verifying[choice.label] / self.ran.verifying[plain(choice.load.concurrency)[number].label]
+
+
+@dataclass(frozen=True)
+class SimulatedBatches(ByBatch):
+    """Recorded texts at costs of joint passes. The draft has devices of its own."""
+
+    texts: Sequence[Track]
+    costs: CostModel
+    plan: Callable[[Choice], Plan]  # of a choice that prepares ahead
+    prices: Callable[[Choice], CostModel]  # for it
+    devices: int = 1  # for the draft: each prepares the branches of the choice
+    origin: Origin = "simulated"
+    _played: dict[str, Speeds] = field(default_factory=dict)  # by label
+
+    def speeds(self, choice: Choice) -> Speeds:
+        if choice.label not in self._played:
+            self._played[choice.label] = self._play(choice)
+        return self._played[choice.label]
+
+    def on(self, devices: int) -> SimulatedBatches:
+        """Return the same texts with so many devices for the draft."""
+        return dataclasses.replace(self, devices=devices, _played={})
+
+    def _play(self, choice: Choice) -> Speeds:
+        texts = choice.load.concurrency
+        if choice.spec.prepares_ahead:
+            plan = self.plan(choice)
+            requests = simulate_together(self.texts, plan, self.prices(choice), texts, ANYTIME, self.devices).requests
+        else:
+            requests = play(self.texts, choice.sources(), self.costs, texts, drafts=choice.spec.needs_draft).requests
+        return [*map(_speed, requests)]
+
+
+def _speed(request: PlayedRequest) -> float:
+    """Tokens per second after the first round, which ends with the prompt's time; of a text of one round, over all."""
+    later = sum(one.accepted + 1 for one in request.rounds[1:])
+    return later / (request.end - request.first) if later else request.tokens / request.end
