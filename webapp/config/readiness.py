@@ -29,7 +29,7 @@ LIMIT = 1.0  # s, for each part, all at the same time
 T = TypeVar("T")
 
 
-class Question(Generic[T]):
+class Probe(Generic[T]):
     """A question that may get no answer, asked by one thread at a time."""
 
     def __init__(self, look: Callable[[], T]) -> None:
@@ -52,7 +52,7 @@ class Question(Generic[T]):
             asked.set_exception(error)
 
 
-class NeededPart(Question[str]):
+class NeededPart(Probe[str]):
     """One thing that requests need; one that only some need is not vital. `look` returns why it is missing; it raises
     only what nobody foresaw."""
 
