@@ -33,9 +33,8 @@ from decoding.trace.events import Drafted, Event, EventSink, Recorder
 from decoding.training import making
 from decoding.training.making import TrainingStep
 from decoding.training.splits import Splits
-from worker.terminal.bench import read_bench
+from worker.terminal.bench import read_bench, read_prompt_file
 from worker.terminal.files import whole_file
-from worker.terminal.prompt_files import read_prompt_file
 
 AUTOREGRESSIVE, HEURISTIC, ORACLE = choose("autoregressive"), choose("heuristic"), choose("oracle", {"cap": CAP})
 OURS = "ours"  # name by which the pair holds the classifier

@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx2
 from huggingface_hub import HfApi, constants, errors, snapshot_download, try_to_load_from_cache
-from huggingface_hub.utils import filter_repo_objects
+from huggingface_hub.utils import filter_repo_objects  # type: ignore[attr-defined]  # public by its documents
 from huggingface_hub.utils.tqdm import tqdm
 
 from decoding.errors import BadCheckpoint
@@ -156,9 +156,7 @@ def _hash(file: Path, digits: int) -> str:
     """SHA-256, or the hash that git gives a file."""
     digest = hashlib.sha256() if digits == SHA256 else hashlib.sha1(b"blob %d\0" % file.stat().st_size)
     with file.open("rb") as opened:
-        while piece := opened.read(1 << 20):
-            digest.update(piece)
-    return digest.hexdigest()
+        return hashlib.file_digest(opened, lambda: digest).hexdigest()
 
 
 def _link(hub_id: str) -> str:

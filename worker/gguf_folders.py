@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from decoding.errors import BadCheckpoint, DrafthouseError
-from decoding.models.contents import WHOLE, samples
+from decoding.models.files import WHOLE, samples
 from decoding.models.gguf.config import names_of
 from decoding.models.gguf.header import FORMATS, GgufHeader, read_gguf
 from worker import leash

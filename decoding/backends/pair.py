@@ -11,6 +11,7 @@ from pathlib import Path
 import torch
 
 from decoding.backends import contestants, without_draft
+from decoding.backends.backend import Backend
 from decoding.backends.contestants.base import Contestant
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.misfit import misfit
@@ -37,7 +38,7 @@ def no_classifier(name: str) -> None:
 
 
 @dataclass
-class ModelPair:
+class ModelPair(Backend):
     """A target and its draft, if it has one, loaded, and what contestants need of them."""
 
     target: ModelRunner
@@ -101,21 +102,6 @@ class ModelPair:
             self.contestants[module.__name__] = module.contestant(self)
         return self.contestants[module.__name__]
 
-    def runner_of(self, choice: Choice) -> str:
-        """Name the software that runs the models under the choice."""
-        return self.contestant(choice).runner(choice)
-
-    def hardware_of(self, choice: Choice, longest: int = 0) -> str:
-        """Describe what the choice has to itself, for people. `longest` is the longest text's number of tokens."""
-        contestant = self.contestant(choice)
-        return "; ".join(filter(None, (contestant.hardware(choice), contestant.waiting(choice, longest))))
-
-    def begin(self, choices: Sequence[Choice]) -> None:
-        """Start what the choices need besides the models. Refuse, in a sentence, what this machine cannot run."""
-        found = [self.contestant(choice) for choice in choices]
-        for one in dict.fromkeys(found):
-            one.begin([choice for choice, other in zip(choices, found, strict=True) if other is one])
-
     def close(self) -> None:
         for one in self.contestants.values():
             one.close()
@@ -162,7 +148,6 @@ class ModelPair:
         return self.classifier(name, sampling)
 
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
-        """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
         machine = self.target.facts.device_name
         asked = [(choice, name) for choice in choices if (name := choice.classifier) is not None]
         named = [(choice, self.classifier(name, sampling).card) for choice, name in asked]
@@ -174,7 +159,6 @@ class ModelPair:
         return misfit(what, self.classifier(name, sampling).card, sampling)
 
     def process_of(self, choice: Choice) -> DraftProcess | None:
-        """The draft's own process, if the choice has the draft beside the target."""
         return placed(self.placement_of(choice), self.draft_process)
 
     def placement_of(self, choice: Choice) -> str:

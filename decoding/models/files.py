@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import stat
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +14,8 @@ from decoding.errors import BadCheckpoint
 LARGEST_CONFIG = 1 << 20  # bytes
 LARGEST_JSON = 64 << 20  # bytes; the tokenizer.json of 262,000 tokens has some 35 million
 GGUF = b"GGUF"  # the first bytes of llama.cpp's files
+WHOLE = 4 * 1024 * 1024  # bytes of a file that is read whole
+SAMPLES, SAMPLE = 16, 4096  # of a larger one: how many, and bytes of each
 READ_BY_LIBRARIES = (".json", ".safetensors", ".txt", ".model", ".jinja")
 
 
@@ -75,3 +79,23 @@ def read_json(file: Path, largest: int = LARGEST_JSON) -> dict[str, Any] | None:
     if not isinstance(found, dict):
         raise BadCheckpoint(f"{file} holds no JSON object. Copy it again from where the model came.")
     return found
+
+
+def contents(folder: Path) -> str:
+    """Hash names, sizes and contents. Of a large file it misses a change between the samples, but not training."""
+    digest = hashlib.sha256()
+    for file in sorted(path for path in folder.iterdir() if path.is_file()):
+        size = file.stat().st_size
+        digest.update(f"{file.name}\0{size}\0".encode())
+        for piece in [file.read_bytes()] if size <= WHOLE else samples(file):
+            digest.update(piece)
+    return digest.hexdigest()
+
+
+def samples(file: Path) -> Iterator[bytes]:
+    """Pieces spread over a file, the first and the last among them."""
+    size = file.stat().st_size
+    with file.open("rb") as opened:
+        for number in range(SAMPLES):
+            opened.seek(max(size - SAMPLE, 0) * number // (SAMPLES - 1))
+            yield opened.read(SAMPLE)

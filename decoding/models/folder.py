@@ -24,10 +24,9 @@ from decoding.models.config_bounds import (
     parts,
     text_part,
 )
-from decoding.models.contents import samples
 from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.shape import Shape, shape_of
-from decoding.models.files import LARGEST_CONFIG, check_files, read_json, refuse_gguf
+from decoding.models.files import LARGEST_CONFIG, check_files, read_json, refuse_gguf, samples
 from decoding.models.gguf.origin import GgufOrigin, origin_of
 from decoding.models.kinds import other_kind, quantization_of
 from decoding.models.tensor_headers import BYTES, TensorHeader, header_length, read_header

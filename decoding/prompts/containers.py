@@ -3,6 +3,7 @@
 import csv
 import re
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import islice
 from pathlib import PurePath
 
@@ -91,25 +92,21 @@ def table_rows(text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
         yield reader.line_num, cells
 
 
-def _separated(delimiter: str) -> Callable[[str], Iterator[Placed]]:
+def _table(text: str, delimiter: str) -> Iterator[Placed]:
     """Parse a table whose first line names the columns."""
-
-    def rows(text: str) -> Iterator[Placed]:
-        columns: list[str] = []
-        place = "line 1"
-        try:
-            for line_number, cells in table_rows(text, delimiter):
-                if not columns:
-                    columns = [cell.strip() for cell in cells]
-                elif len(cells) == len(columns):
-                    yield place, dict(zip(columns, cells, strict=True))
-                elif cells:
-                    yield place, BrokenRow(f"it has {len(cells)} cells where the first line has {len(columns)}")
-                place = f"line {line_number + 1}"
-        except csv.Error as error:
-            yield place, BrokenRow(f"not a table ({error})")
-
-    return rows
+    columns: list[str] = []
+    place = "line 1"
+    try:
+        for line_number, cells in table_rows(text, delimiter):
+            if not columns:
+                columns = [cell.strip() for cell in cells]
+            elif len(cells) == len(columns):
+                yield place, dict(zip(columns, cells, strict=True))
+            elif cells:
+                yield place, BrokenRow(f"it has {len(cells)} cells where the first line has {len(columns)}")
+            place = f"line {line_number + 1}"
+    except csv.Error as error:
+        yield place, BrokenRow(f"not a table ({error})")
 
 
 def _text(text: str) -> Iterator[Placed]:
@@ -138,8 +135,8 @@ CONTAINERS: dict[str, Callable[[str], Iterator[Placed]]] = {
     ".jsonl": _json_lines,
     ".ndjson": _json_lines,
     ".json": _json,
-    ".csv": lambda text: _separated(delimiter_of(text, ","))(text),
-    ".tsv": lambda text: _separated(delimiter_of(text, "\t"))(text),
+    ".csv": lambda text: _table(text, delimiter_of(text, ",")),
+    ".tsv": lambda text: _table(text, delimiter_of(text, "\t")),
     ".txt": _text,
     ".md": _text,
 }
@@ -177,7 +174,7 @@ def _recognised(text: str) -> Callable[[str], Iterator[Placed]] | None:
         return None
     delimiter = delimiter_of(text, ",")
     columns = dict.fromkeys(cell.strip() for cell in _probe(text, delimiter)[0])
-    return _separated(delimiter) if form_of(columns) else None
+    return partial(_table, delimiter=delimiter) if form_of(columns) else None
 
 
 def looks_like_table(text: str) -> bool:

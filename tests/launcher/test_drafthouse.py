@@ -80,12 +80,6 @@ def test_the_first_start_prepares_everything_and_says_so(tmp_path: Path) -> None
     assert [line.split(" … ")[0] for line in err.splitlines()] == ["Making .venv", "Installing requirements.txt"]
 
 
-def test_later_starts_have_nothing_to_say(box: Box) -> None:
-    box.run("compare")
-    code, _, err = box.run("compare")
-    assert (code, err) == (7, "")
-
-
 def test_a_changed_requirement_is_installed_even_in_an_included_file(box: Box) -> None:
     box.require("2.0")
     code, out, err = box.run("compare")

@@ -62,7 +62,7 @@ def test_help_is_answered_where_nothing_is_installed(python: Path, checkout: Pat
 
 
 def test_help_is_the_parsers_own(python: Path, checkout: Path) -> None:
-    from worker.terminal.catalogue import catalogue
+    from worker.terminal.arguments import catalogue
 
     assert asked(python, checkout, "compare", "--pair", "starter", "--help").endswith(catalogue() + "\n")
 

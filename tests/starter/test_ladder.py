@@ -66,15 +66,6 @@ def test_every_rung_loads_as_any_other_model_and_has_the_targets_tokenizer(pair,
         assert (rungs / name / "tokenizer.json").read_bytes() == (pair / "target" / "tokenizer.json").read_bytes()
 
 
-def test_a_ladder_that_was_finished_is_not_trained_again(pair, corpus, rungs):
-    weights = (rungs / "1x32" / "model.safetensors").read_bytes()
-    lines: list[str] = []
-    sizes = (Rung("1x32", {**WIDE, "num_hidden_layers": 1}, follows=0.5),)
-    make_ladder(Ladder(sizes, steps=4, own_tokens=1), pair, rungs, rungs / "work", corpus, lines.append)
-    assert lines == ["the 1x32 goes on from step 4"]
-    assert (rungs / "1x32" / "model.safetensors").read_bytes() == weights
-
-
 def test_the_curve_measures_every_draft_along_the_same_text_and_draws_it(pair, rungs, tmp_path, capsys):
     prompts = tmp_path / "prompts.jsonl"
     prompts.write_text('{"text": "def part_1(value, offset):", "split": "test"}\n' * 2)

@@ -102,15 +102,6 @@ def test_target_draft_and_ladder_learn_the_lesson_and_load_as_any_other(pair, co
     assert any(line.startswith("target: held-out loss") for line in lines)
 
 
-def test_a_lesson_that_was_finished_is_not_given_again(pair, corpus, tmp_path):
-    first = teach(recipe(), pair, NO_LADDER, tmp_path / "work", corpus, lambda line: None)
-    weights = (first / "target" / "model.safetensors").read_bytes()
-    lines: list[str] = []
-    teach(recipe(), pair, NO_LADDER, tmp_path / "work", corpus, lines.append)
-    assert lines == ["the target goes on from step 60", "the draft goes on from step 40"]
-    assert (first / "target" / "model.safetensors").read_bytes() == weights
-
-
 def test_a_work_folder_belongs_to_its_seed(pair, corpus, tmp_path):
     (tmp_path / "begun.json").write_text('{"seed": 1, "corpus": "other"}')
     with pytest.raises(DrafthouseError, match="was begun with seed 1"):

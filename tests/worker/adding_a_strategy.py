@@ -31,7 +31,7 @@ from tests.kit.worlds import World
 from webapp.accounts.models import User
 from webapp.comparisons.report import report
 from webapp.core.looks import LooksFinder
-from worker.terminal.catalogue import catalogue
+from worker.terminal.arguments import catalogue
 from worker.terminal.compare import main
 
 MINE, ALONE = choose("one-more", {"cap": 5}), choose("autoregressive")

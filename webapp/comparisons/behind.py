@@ -13,12 +13,12 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from decoding.public import Texts, from_dict, passes, relabelled, sample_from_dict, spent
+from decoding.public import Texts, from_dict, passes, sample_from_dict, spent
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample, SampleQuerySet
-from webapp.comparisons.report import so_far
+from webapp.comparisons.report import run_called, so_far
 from webapp.core.pages import one, page
 from webapp.core.problems import Conflict, Invalid
 
@@ -56,23 +56,18 @@ class Bar:
 
 def asked_bar(comparison: Comparison, query: Mapping[str, str]) -> Bar | None:
     """Read the bar from an address; None if it names none."""
-    label, cause = relabelled(query.get("strategy", "")), query.get("cause", "")
+    label, cause = query.get("strategy", ""), query.get("cause", "")
     if not label and not cause:
         return None
-    runs = {run.label: run for run in comparison.runs.all()}
-    if label not in runs:
-        raise Invalid(
-            f"No strategy of this comparison is called {label[:80]!r}.", field="strategy",
-            hint=f"It can be {', '.join(runs)}.",
-        )  # fmt: skip
+    run = run_called(comparison, label)
     if cause not in TITLES:
         raise Invalid(f"No cause is called {cause[:40]!r}.", field="cause", hint=f"It can be {', '.join(TITLES)}.")
-    why = next(row["why"] for row in so_far(comparison)["strategies"] if row["label"] == label)
+    why = next(row["why"] for row in so_far(comparison)["strategies"] if row["label"] == run.label)
     if why["refusal"]:
         raise Conflict(why["refusal"], hint="Ask for a strategy that drafts and reports its rounds.")
     seconds = next((step["seconds"] for step in why["steps"] if step["name"] == cause), None)
     line = [(each["texts"], each["ns"]) for each in why["passes"]]
-    return Bar(runs[label], cause, why["row_ns"], line, seconds)
+    return Bar(run, cause, why["row_ns"], line, seconds)
 
 
 @page(Right.READ)

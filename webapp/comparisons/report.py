@@ -28,7 +28,7 @@ from decoding.public import (
     usual_baseline,
 )
 from webapp.comparisons.misfits import misfits
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.caching import cached
 from webapp.core.problems import Invalid
 from webapp.jobs.models import JobState
@@ -139,14 +139,19 @@ def _needs_none(label: str) -> bool:
 
 def pinned(comparison: Comparison, asked: str) -> str:
     """Return the baseline that an address names, without its load; the usual one if it names none."""
-    settings = {name: run.choice.settings for run in comparison.runs.all() for name in (run.label, run.choice.settings)}
-    asked = relabelled(asked)
-    if asked and asked not in settings:
-        raise Invalid(
-            f"No strategy of this comparison is called {asked[:80]!r}, so nothing can be relative to it.",
-            field="baseline", hint=f"It can be {', '.join(dict.fromkeys(settings.values()))}.",
-        )  # fmt: skip
-    return settings[asked] if asked else usual_baseline(run.choice for run in comparison.runs.all())
+    if asked:
+        return run_called(comparison, asked, field="baseline").choice.settings
+    return usual_baseline(run.choice for run in comparison.runs.all())
+
+
+def run_called(comparison: Comparison, label: str, *, field: str = "strategy") -> Run:
+    """Find a run by its label, or by that without its load: then it is the one at the lightest."""
+    runs, asked = list(comparison.runs.all()), relabelled(label)
+    found = next((run for run in runs if asked in (run.label, run.choice.settings)), None)
+    if found is None:
+        hint = f"It can be {', '.join(run.label for run in runs)}."
+        raise Invalid(f"No strategy of this comparison is called {label[:80]!r}.", field=field, hint=hint)
+    return found
 
 
 def _pin(strategies: Rows, baseline: str) -> None:

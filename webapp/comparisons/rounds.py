@@ -7,12 +7,11 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from decoding.public import relabelled
 from webapp.comparisons import trace
 from webapp.comparisons.behind import Bar
 from webapp.comparisons.export import Echo, safe
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.core.problems import Invalid
+from webapp.comparisons.report import run_called
 from webapp.core.reading import each
 
 AT_ONCE = 50  # samples whose traces are read together
@@ -36,12 +35,7 @@ def as_csv(comparison: Comparison, bar: Bar | None = None) -> Iterator[str]:
 def as_spec_bench(comparison: Comparison, label: str) -> Iterator[str]:
     """Stream an answer file of Spec-Bench: one line for each prompt of a strategy, with a choice for each repeat. Its
     tools read one strategy from a file, so a label names it."""
-    run = comparison.runs.filter(label=relabelled(label)).first()
-    if run is None:
-        known = ", ".join(comparison.runs.values_list("label", flat=True))
-        raise Invalid(
-            f"No strategy of this comparison is called {label[:80]!r}.", field="strategy", hint=f"It can be {known}."
-        )
+    run = run_called(comparison, label)
     return (f"{json.dumps(answer, ensure_ascii=False)}\n" for answer in _answers(run))
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count
 from django.db.models.functions import Now
 
 from decoding.public import (
@@ -189,17 +188,3 @@ def drop_unfinished(*, job: Job) -> None:
     """Delete unfinished samples: nobody decodes them any more."""
     jobs.require_lease(job)
     Sample.objects.filter(run__comparison__job=job, finished=None).delete()
-
-
-# What pages ask ------------------------------------------------------------------------------------------------------
-
-
-def progress(comparisons: Sequence[Comparison]) -> dict[Any, int]:
-    """Count the finished samples of each comparison."""
-    counted = (
-        Sample.objects.filter(run__comparison__in=[comparison.pk for comparison in comparisons])
-        .finished()
-        .values_list("run__comparison_id")
-        .annotate(Count("pk"))
-    )
-    return dict(counted)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from decoding.public import BASELINE, SampleResult, relabelled, sample_from_dict, summary, worst
+from decoding.public import BASELINE, SampleResult, sample_from_dict, summary, worst
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.comparisons.report import so_far
-from webapp.core.problems import Invalid
+from webapp.comparisons.report import run_called, so_far
 from webapp.registry.prompt_sets import prompt_of
 
 
@@ -24,12 +23,8 @@ def as_lines(comparison: Comparison, strategy: str, baseline: str, limit: int) -
 
 
 def _label(comparison: Comparison, runs: list[Run], strategy: str, baseline: str) -> str:
-    if strategy := relabelled(strategy):
-        named = next((run.label for run in runs if strategy in (run.label, run.choice.settings)), None)
-        if named is None:
-            hint = f"It can be {', '.join(run.label for run in runs)}."
-            raise Invalid(f"This comparison has no strategy {strategy[:80]!r}.", field="strategy", hint=hint)
-        return named
+    if strategy:
+        return run_called(comparison, strategy).label
     leader = so_far(comparison, baseline)["loads"][0]["ranking"]["leader"]
     return leader or next((run.label for run in runs if run.strategy != BASELINE), runs[0].label)
 

@@ -15,7 +15,6 @@ BRIEFLY = {  # how a connection to PostgreSQL gives up by itself; 2 s is the sho
     "keepalives_interval": 1,
     "keepalives_count": 2,
     "tcp_user_timeout": 2000,
-    "options": "-c statement_timeout=2000",
 }
 
 
@@ -38,6 +37,9 @@ def apart() -> Iterator[None]:
     """Connect outside of the pool, whose use may be what is asked about, and soon give up."""
     usual = connections[DEFAULT_DB_ALIAS]
     options = {name: value for name, value in usual.settings_dict["OPTIONS"].items() if name != "pool"}
-    soon = {"timeout": 1, "transaction_mode": "DEFERRED"} if usual.vendor == "sqlite" else BRIEFLY
-    with instead(OPTIONS=options | soon):
+    if usual.vendor == "sqlite":
+        options |= {"timeout": 1, "transaction_mode": "DEFERRED"}
+    else:
+        options |= BRIEFLY | {"options": f"{options.get('options', '')} -c statement_timeout=2000"}
+    with instead(OPTIONS=options):
         yield

@@ -7,19 +7,16 @@ import base64
 import json
 import re
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
-from django.contrib.staticfiles import finders
 from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.templatetags.static import static
 
-from webapp.core.templatetags.modules import charts_at, imported, resolved
+from webapp.core.templatetags.modules import IMPORT, charts_at, imported, resolved, source
 
 STYLES = ("css/app.css", "css/strategies.css", "css/comparison.css", "css/studies.css")
 MARKS = "marks.svg"
-RELATIVE = re.compile(r'^((?:import|export) (?:.*?from )?)"(\.[^"]+)";$', re.MULTILINE)
 
 
 def one_file(
@@ -31,8 +28,8 @@ def one_file(
     inside = {
         "page_base": "core/one_file.html",
         "is_one_file": True,
-        "styles": "\n".join(_text(style) for style in STYLES),
-        "marks": _text(MARKS),
+        "styles": "\n".join(source(style) for style in STYLES),
+        "marks": source(MARKS),
         "modules": _script(json.dumps({"imports": dict(_modules(names))})),
         "script": entry,
     }
@@ -56,13 +53,9 @@ def _by_name(name: str) -> str:
     def named(found: re.Match[str]) -> str:
         return f'{found[1]}"{resolved(name, found[2])}";'
 
-    return RELATIVE.sub(named, _text(name))
+    return IMPORT.sub(named, source(name))
 
 
 def _script(text: str) -> str:
     """Make text safe inside a script element."""
     return text.replace("</", "<\\/")
-
-
-def _text(name: str) -> str:
-    return Path(str(finders.find(name))).read_text(encoding="utf-8")

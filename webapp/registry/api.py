@@ -16,7 +16,7 @@ from webapp.core.api import Act, Nouns, once
 from webapp.core.rest import Body
 from webapp.core.turns import takes_long
 from webapp.entries.api import Entries, EntryFilter
-from webapp.registry import lengths, prompt_sets, serializers, services
+from webapp.registry import lengths, pairing, prompt_sets, serializers, services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
 
 
@@ -51,14 +51,14 @@ class Pairs(Entries):
     @once
     def create(self, request: Request) -> Act:
         asked = self.read(serializers.NewPair)
-        findings = services.check_pair(target=asked["target"], draft=asked["draft"])
+        findings = pairing.findings(asked["target"], asked["draft"])
         return lambda: self.shown(services.add_pair(by=self.actor, findings=findings, **asked), 201)
 
     @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
     @takes_long("POST")
     def check(self, request: Request) -> Response:
         """Check whether two models fit together, without making a pair of them."""
-        return Response({"findings": services.check_pair(**self.read(serializers.PairQuestion))})
+        return Response({"findings": pairing.findings(**self.read(serializers.PairQuestion))})
 
 
 class Datasets(Entries):

@@ -19,7 +19,7 @@ Finding = dict[str, str]  # level: fits | remark; topic; sentence; method, if th
 
 def findings(target: LanguageModel | HubModel, draft: LanguageModel | HubModel | None) -> list[Finding]:
     """Return remarks on two models as a pair, or on a target alone. Raise Invalid if they cannot be one. Nobody has
-    looked yet at models that are only ids of the hub."""
+    looked yet at models that are only ids of the hub. This may take seconds: do it outside transactions."""
     given = {"target": target, "draft": draft} if draft else {"target": target}
     models = {role: model for role, model in given.items() if isinstance(model, LanguageModel)}
     for role, model in models.items():

@@ -98,13 +98,6 @@ def refuse_model(*, model: LanguageModel, reason: str) -> None:
 # Pairs ----------------------------------------------------------------------------------------------------------------
 
 
-def check_pair(
-    *, target: LanguageModel | HubModel, draft: LanguageModel | HubModel | None = None
-) -> list[dict[str, str]]:
-    """Read both tokenizers. This may take seconds: do it outside transactions."""
-    return pairing.findings(target, draft)
-
-
 def add_pair(
     *,
     name: str,
@@ -117,7 +110,7 @@ def add_pair(
     """Register a pair, after a look at its models unless `findings` come of one. Without a draft it is a target
     alone. An id of the hub stands for the team's model of that id, which is added if there is none."""
     by.require(Right.SUBMIT)
-    found = check_pair(target=target, draft=draft) if findings is None else findings
+    found = pairing.findings(target, draft) if findings is None else findings
     with transaction.atomic():
         pair = Pair.objects.create(
             team=by.home,

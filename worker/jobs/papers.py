@@ -10,7 +10,7 @@ from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from decoding.models.contents import contents
+from decoding.models.files import contents
 from decoding.papers.figure import RepeatOptions
 from decoding.papers.shelf import Shelf, StudyCancelled
 from decoding.prompts.prompt import PromptItem, first_turns

@@ -4,6 +4,8 @@ once and not after torch is loaded."""
 from __future__ import annotations
 
 import argparse
+import shutil
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,13 +13,13 @@ from pathlib import Path
 from decoding.backends import without_draft
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.load import MOST_AT_ONCE, Load, loads
+from decoding.drafting.params import Param, Value
 from decoding.errors import BadStrategy
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.measure.summary import usual_baseline
 from decoding.measure.worst import USUAL
-from decoding.strategies import BASELINE
+from decoding.strategies import BASELINE, STRATEGIES
 from worker.terminal.bench import Bench, parser_of, read_bench
-from worker.terminal.catalogue import catalogue
 from worker.terminal.options import BadArguments, count_of, list_of, rate_of
 from worker.terminal.servers import SERVER_HELP, START_HELP, AskedServer, asked_servers
 
@@ -192,3 +194,29 @@ def _baseline_label(named: str, choices: list[Choice]) -> str:
             f"{', '.join(labels[:-1])} or {labels[-1]}."
         )
     return found[0].label
+
+
+def catalogue() -> str:
+    """List the strategies and what each takes: the data that forms and API are made of."""
+    width = max(60, min(120, shutil.get_terminal_size().columns))
+    lines = ["strategies and their settings, as in ssd:4,branches=8 (the first setting may go without its name):"]
+    for slug, spec in STRATEGIES.items():
+        alone = "" if spec.needs_draft else " Needs no draft model."
+        lines += _hanging(f"  {slug:15} ", spec.summary + alone, width)
+        for param in spec.params:
+            lines += _hanging(" " * 20, f"{param.name}={_text(param.default)}  {param.help}{_bounds(param)}", width, 2)
+    return "\n".join(lines)
+
+
+def _hanging(head: str, words: str, width: int, more: int = 0) -> list[str]:
+    return textwrap.wrap(words, width, initial_indent=head, subsequent_indent=" " * (len(head) + more))
+
+
+def _text(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _bounds(param: Param) -> str:
+    about = [f"{param.low:g} to {param.high:g}"] if param.kind in ("int", "float") else []
+    about += [f"in short {param.short}"] if param.short else []
+    return f" ({'; '.join(about)})" if about else ""

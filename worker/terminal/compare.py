@@ -25,7 +25,8 @@ from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.trace.events import EventSink, NullSink, Recorder, to_dict
 from decoding.vocabularies.shared import check_scores
 from worker import noise
-from worker.jobs.comparison.messages import READING, Audited, Broke, Compare, SampleDecoded, Weighed, Which, called
+from worker.jobs.comparison import Compare
+from worker.jobs.comparison.messages import READING, Audited, Broke, SampleDecoded, Weighed, Which, called
 from worker.messages import JobProgress, PairLoaded, Report
 from worker.servers import local_pids
 from worker.started_server import started

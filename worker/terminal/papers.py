@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from decoding.models.contents import contents
+from decoding.models.files import contents
 from decoding.papers.figure import Figure, RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
@@ -20,10 +20,9 @@ from decoding.papers.shelf import Shelf
 from decoding.prompts.prompt import PromptItem, first_turns
 from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
-from worker.terminal.bench import Bench, parser_of, read_recorded
+from worker.terminal.bench import Bench, parser_of, read_prompt_file, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import command
-from worker.terminal.prompt_files import read_prompt_file
 
 USUAL_PROMPTS = 16
 KEPT = "evidence"  # folder of what a rerun need not make again

@@ -14,11 +14,10 @@ from decoding.errors import BadPrompts
 from decoding.prompts.prompt import PromptItem
 from decoding.words import percent
 from worker.jobs.training import Train
-from worker.terminal.bench import Bench, parser_of, read_recorded
+from worker.terminal.bench import Bench, parser_of, read_prompt_file, read_recorded
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import command
 from worker.terminal.options import BadArguments
-from worker.terminal.prompt_files import read_prompt_file
 
 
 def run(argv: Sequence[str]) -> None:

@@ -26,12 +26,6 @@ def postgres(started_postgres: Server) -> Callable[..., str]:
     return started_postgres.database
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
-def database(request: pytest.FixtureRequest) -> str:
-    """An empty database of each kind."""
-    return "" if request.param == "sqlite" else request.getfixturevalue("postgres")()
-
-
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """On SQLite. Tests only read it."""

@@ -126,7 +126,7 @@ def test_another_baseline_is_pinned_at_every_load(decoded):
         assert [row["label"] for row in found["strategies"] if row["is_baseline"]] == [
             "static:4", "static:4 @4", "static:4 @2/s",
         ]  # fmt: skip
-    with pytest.raises(Invalid, match="relative to it"):
+    with pytest.raises(Invalid, match="is called 'static:9'"):
         pinned(decoded, "static:9")
 
 

@@ -168,7 +168,7 @@ def test_report_table_page_and_link_are_relative_to_what_the_address_pins(world,
     assert '<option value="static:4" selected>' in shown.content.decode()
 
 
-@pytest.mark.parametrize("asked", ["%00", "%ed%a0%80", "%22%3E%3Cscript%3E", "a%26b=c"])
+@pytest.mark.parametrize("asked", ["%ed%a0%80", "%22%3E%3Cscript%3E"])
 def test_the_way_back_from_sharing_holds_whatever_was_in_the_address(world, decoded, asked):
     answer = world.page(world.bob).get(f"/comparisons/{decoded.pk}/shares/?baseline={asked}")
     assert answer.status_code == 200 and b'"><script>' not in answer.content

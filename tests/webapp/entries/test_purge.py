@@ -38,14 +38,6 @@ def test_after_a_month_nothing_is_left_of_it(world):
     assert purge() == 0
 
 
-def test_a_target_alone_goes_with_its_only_model(world):
-    pair = make.target_alone(world.actor(world.bob))
-    Job.objects.all().delete()
-    binned(pair, pair.target)
-    assert purge() == 2
-    assert not LanguageModel.objects.exists()
-
-
 def test_within_the_month_and_while_something_points_at_it_everything_stays(world):
     comparison = ended(world)
     binned(comparison, comparison.pair, days=29)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from importlib import import_module
 
 import pytest
-from django.apps import apps
 
 from decoding.backends.contestants.servers.guard import NOWHERE, allowed
 from tests.kit import make
@@ -137,11 +135,3 @@ def test_the_page_of_a_server_leads_to_a_form_that_has_chosen_it(world, by):
     form = page.get(link[1]).content.decode()
     assert re.search(r'value="theirs as-started"\s+checked', form)
     assert re.search(rf'value="{pair.pk}" selected', form)
-
-
-def test_a_server_of_a_dialect_that_was_removed_speaks_openais(by):
-    theirs = make.endpoint(by)
-    Endpoint.objects.update(dialect="tgi")
-    import_module("webapp.registry.migrations.0002_tgi_speaks_openai").to_openai(apps, None)
-    theirs.refresh_from_db()
-    assert theirs.dialect == "openai"

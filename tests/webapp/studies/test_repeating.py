@@ -18,8 +18,7 @@ from webapp.registry.prompt_sets import prompt_of
 from webapp.studies import repeating, services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS
-from worker.terminal.bench import parser_of
-from worker.terminal.prompt_files import read_prompt_file
+from worker.terminal.bench import parser_of, read_prompt_file
 
 
 def launched(by, dataset, **asked):

@@ -44,16 +44,10 @@ def test_it_is_enqueued_frozen_and_written_down(world, ready):
     [
         ({"kind": "comparison"}, "kind", "comparison"),
         ({"split": "train"}, "split", "it has test"),
-        ({"lookahead": 0}, "lookahead", "1"),
         ({"lookahead": 65}, "lookahead", "64"),
-        ({"sampling": {"temperature": 1.0, "dice": "loaded"}}, "sampling.dice", "loaded"),
-        ({"pair": "00000000-0000-0000-0000-000000000000"}, "pair", ""),
-        ({"queue": "tpu"}, "queue", "tpu"),
         ({"loads": [1, 4]}, "loads", "A study of the kind oracle is not made for several users at once."),
         ({"classifier": "00000000-0000-0000-0000-000000000000"}, "classifier", "you may not see it"),
         ({"kind": "plan", "loads": [4, 4]}, "loads", "named twice"),
-        ({"kind": "plan", "loads": [0]}, "loads.0", "1"),
-        ({"kind": "plan", "loads": [65]}, "loads.0", "64"),
         ({"kind": "plan", "loads": list(range(1, 10))}, "loads", "8"),
     ],
 )

@@ -16,7 +16,7 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 
 register = template.Library()
-IMPORT = re.compile(r'^(?:import|export) (?:.*?from )?"(\.[^"]+)";$', re.MULTILINE)
+IMPORT = re.compile(r'^((?:import|export) (?:.*?from )?)"(\.[^"]+)";$', re.MULTILINE)
 CHARTS = "js/charts"
 ON = re.compile(r"^export const on = \{(.*)\};$", re.MULTILINE)
 RANK = re.compile(r'"?([\w-]+)"?: (\d+)')
@@ -42,7 +42,7 @@ def charts(context: template.Context, section: str) -> str:
 
 def drawn(context: template.Context) -> dict[str, str]:
     """Return the sources of the charts that the page has so far, by their names."""
-    return {name: _source(chart) for name, chart in of_whole_page(context, "charts").items()}
+    return {name: source(chart) for name, chart in of_whole_page(context, "charts").items()}
 
 
 def of_whole_page(context: template.Context, what: str) -> dict[str, str]:
@@ -83,7 +83,7 @@ def imported(entry: str) -> tuple[str, ...]:
     waiting = [entry]
     while waiting:
         name = waiting.pop()
-        for found in IMPORT.findall(_source(name)):
+        for _, found in IMPORT.findall(source(name)):
             path = resolved(name, found)
             if path not in known:
                 known[path] = None
@@ -91,5 +91,5 @@ def imported(entry: str) -> tuple[str, ...]:
     return tuple(known)
 
 
-def _source(name: str) -> str:
+def source(name: str) -> str:
     return Path(str(finders.find(name))).read_text(encoding="utf-8")

@@ -32,8 +32,8 @@ from worker.jobs.comparison.messages import (
     WEIGHING,
     Audited,
     Broke,
-    Compare,
     SampleDecoded,
+    ToCompare,
     Weighed,
     Which,
 )
@@ -54,14 +54,14 @@ class Traces(Protocol):
         """Return how many events the sample has. Whoever is to read them can from now on."""
 
 
-def compare(order: Compare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     """Carry out the order in the engine, which sends traces while it decodes."""
     pair, loaded = ground(order, residents)
     with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
         Comparing(order, pair, emit, tracing, cancelled).run(loaded)
 
 
-def ground(order: Compare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
+def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         return load_pair(order.pair, residents, opened(order.servers))
@@ -75,7 +75,7 @@ def in_no_words(tokens: Sequence[int]) -> str:
 
 class Comparing:
     def __init__(
-        self, order: Compare, pair: ModelPair | ServersOnly, emit: Emit, traces: Traces, cancelled: Cancelled
+        self, order: ToCompare, pair: ModelPair | ServersOnly, emit: Emit, traces: Traces, cancelled: Cancelled
     ) -> None:
         self._order, self._pair, self._emit, self._traces, self._cancelled = order, pair, emit, traces, cancelled
         self._given_up = set(order.given_up)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 
 from django.db import transaction
@@ -27,8 +28,8 @@ from worker.jobs.comparison.messages import (
     Audited,
     Began,
     Broke,
-    Compare,
     SampleDecoded,
+    ToCompare,
     TracesGrown,
     Weighed,
     Which,
@@ -41,8 +42,9 @@ MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 
 class ComparisonRows:
-    def __init__(self, attempt: Attempt) -> None:
+    def __init__(self, attempt: Attempt, order: type[ToCompare]) -> None:
         self.attempt = attempt
+        self._order = order
         self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
@@ -60,21 +62,17 @@ class ComparisonRows:
         self._killers: set[Which] = set()
         self._deaths = 0
 
-    def order(self) -> Compare | None:
+    def order(self) -> ToCompare | None:
         """Order the samples that are missing. None: all are decoded or given up."""
         self._read_samples()
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
-        full: dict[tuple[str, int], int] = {}
-        for name, repeat in audited.values_list("prompt__name", "repeat"):
-            full[name, repeat - 1] = full.get((name, repeat - 1), 0) + 1
-        given_up: dict[tuple[str, int], int] = {}
-        for _, name, repeat in self.broken:
-            given_up[name, repeat] = given_up.get((name, repeat), 0) + 1
+        ended = Counter((name, repeat - 1) for name, repeat in audited.values_list("prompt__name", "repeat"))
+        ended.update((name, repeat) for _, name, repeat in self.broken)
         groups = [(name, repeat) for repeat in range(self.comparison.repeats) for name in self.prompts]
-        settled = {group for group in groups if full.get(group, 0) + given_up.get(group, 0) >= len(self.runs)}
+        settled = {group for group in groups if ended[group] >= len(self.runs)}
         if len(settled) == len(groups):
             return None
-        return Compare(
+        return self._order(
             pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],

@@ -11,20 +11,21 @@ import ssl
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
 import httpcore2
 
-from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.endpoint import CERTIFICATES, EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import Allowed
-from decoding.backends.contestants.servers.tls import no_tls, tls
 from decoding.backends.contestants.servers.words import Words
-from decoding.errors import ServerFailed
+from decoding.errors import BadServer, ServerFailed
 
 CONNECT_S = 10.0
 SILENCE_S = 120.0  # the longest time without a byte
 LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that does not stream
+UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # X509_V_ERR_*: signed by itself, or by nobody who is known
 LIMITS = {"timeout": {"connect": CONNECT_S, "read": SILENCE_S, "write": SILENCE_S}}
 
 Read = tuple[int, bytes]  # when bytes came, by `perf_counter_ns`, and the bytes
@@ -203,3 +204,30 @@ class Client:
                     yield connection.at_ns, part
         except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
             raise self._unread(error) from error
+
+
+def tls(*files: str) -> ssl.SSLContext:
+    """Trust the system's authorities and those in these files."""
+    context = ssl.create_default_context()
+    for file in filter(None, files):
+        try:
+            context.load_verify_locations(Path(file))
+        except (OSError, ssl.SSLError) as error:
+            raise BadServer(
+                f"{file} holds no certificates: {error.strerror or error}. Give a PEM file that this process can read."
+            ) from None
+    return context
+
+
+def no_tls(error: OSError) -> str:
+    """Say why there is no safe connection, and what to do. Nothing switches the check off."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        why = getattr(error, "reason", "") or error
+        return f"cannot be reached over TLS: {why}. If it speaks plain HTTP, write its address with http://."
+    told = f"cannot be trusted: {error.verify_message}."
+    if error.verify_code not in UNKNOWN_AUTHORITY:
+        return f"{told} Replace the server's certificate, or give the address that it is for."
+    return (
+        f"{told} If an authority of your own signed its certificate, name that authority's PEM file: certificates=FILE "
+        f"with --server, or {CERTIFICATES} in the environment of the command or of the service's workers."
+    )
