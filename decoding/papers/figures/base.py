@@ -6,20 +6,18 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
 
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import FanOut
 from decoding.papers.batches import BACKUPS, Backup, ByBatch
-from decoding.papers.bootstrap import Estimate, estimate
+from decoding.papers.bootstrap import Estimate, estimate, median
 from decoding.papers.figure import Evidence, Series
 from decoding.papers.outcomes import Outcomes, OutcomeTally, guesses, play, total
 from decoding.papers.settings import BATCHES, Origin
+from decoding.prices.cost_model import CostModel
+from decoding.prices.counts import Counts
 from decoding.trace.theory import Speculation, power_law, without_hits
 from decoding.words import change
-
-if TYPE_CHECKING:
-    from decoding.prices.cost_model import CostModel
 
 LOOKAHEAD, BUDGET = 7, 24  # of the reference code's commands: three branches for each accepted count
 DEEPEST = 8  # lookaheads among which the best is taken
@@ -80,6 +78,12 @@ def most_hits(hits: Sequence[Sequence[float]], budget: int) -> FanOut:
             for left in range(budget + 1)
         ]
     return reached[budget][1]
+
+
+def faster(costs: CostModel, one: Counts, other: Counts, sees: str = "nothing") -> Estimate:
+    """Replayed speed of one over the other's, prompt by prompt. `sees` is what the one looks at after each token."""
+    pairs = zip(one.parts, other.parts, strict=True)
+    return median([costs.seconds(theirs) / costs.seconds(ours, sees) for ours, theirs in pairs])
 
 
 def off(run: Series, expected: Series) -> str:

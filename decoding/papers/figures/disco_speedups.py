@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from decoding.papers.bootstrap import Estimate, median
+from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, published, series
+from decoding.papers.figures.base import faster
 from decoding.papers.settings import ORACLE, STATICS
-from decoding.prices.counts import Counts
 
 NAMES = (
     "static, 5 tokens",
@@ -31,19 +31,14 @@ def draw(evidence: Evidence) -> FigurePart:
 
 
 def _replayed(evidence: Evidence) -> dict[str, Estimate]:
-    """Speeds over the best static lookahead's, prompt by prompt."""
-    study, costs = evidence.study, evidence.costs
-    base = [costs.seconds(part) for part in study.play(STATICS[evidence.lookahead - 1]).parts]
-
-    def over(counts: Counts, sees: str) -> Estimate:
-        return median([b / costs.seconds(p, sees) for b, p in zip(base, counts.parts, strict=True)])
-
-    tuned = evidence.tuned(study) if evidence.classifier else {}
+    """Speeds over the best static lookahead's."""
+    study, tuned = evidence.study, evidence.tuned(evidence.study) if evidence.classifier else {}
+    base = study.play(STATICS[evidence.lookahead - 1])
     found = {}
     for name, choice in {**evidence.stopping, "oracle": ORACLE}.items():
         sees = choice.spec.sees
         counts = tuned[str(choice.params["rule"])] if sees == "estimate" else study.play(choice)
-        found[name] = over(counts, sees)
+        found[name] = faster(evidence.costs, counts, base, sees)
     return found
 
 

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
-from decoding.papers.figures.base import NOT_READ
+from decoding.papers.figures.base import NOT_READ, faster
 from decoding.papers.settings import AUTOREGRESSIVE, STATICS
 
 
 def draw(evidence: Evidence) -> FigurePart:
     study, costs = evidence.study, evidence.costs
-    base = [costs.seconds(part) for part in study.play(AUTOREGRESSIVE).parts]
-
-    def speedup(lookahead: int) -> Estimate:
-        parts = study.play(STATICS[lookahead - 1]).parts
-        return median([b / costs.seconds(part) for b, part in zip(base, parts, strict=True)])
-
-    replayed = [(n, speedup(n)) for n in range(1, len(STATICS) + 1)]
+    base = study.play(AUTOREGRESSIVE)
+    replayed = [(n, faster(costs, study.play(choice), base)) for n, choice in enumerate(STATICS, 1)]
     ran = [(n, evidence.ran.ratio(STATICS[n - 1], AUTOREGRESSIVE)) for n in sorted({5, evidence.lookahead})]
     top = max(found.value for _, found in replayed)
     near = [f"{n}" for n, found in replayed if found.value > 0.97 * top and n != evidence.lookahead]

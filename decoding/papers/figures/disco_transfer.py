@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from decoding.papers.bootstrap import Estimate, median
+from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, series
-from decoding.papers.figures.base import NOT_READ
+from decoding.papers.figures.base import NOT_READ, faster
 from decoding.papers.settings import STATICS
-from decoding.prices.counts import Counts
 from decoding.strategies.disco import RULES
 
 
@@ -60,12 +59,7 @@ def _over_static(evidence: Evidence, places: Sequence[int]) -> Mapping[str, Esti
     """Speed of each rule over the category's own best static lookahead."""
     costs, part = evidence.costs, evidence.part(places)
     static = max((part.play(choice) for choice in STATICS), key=costs.tokens_per_s)
-
-    def over(found: Counts) -> Estimate:
-        pairs = zip(static.parts, found.parts, strict=True)
-        return median([costs.seconds(before) / costs.seconds(after, "estimate") for before, after in pairs])
-
-    return {rule: over(found) for rule, found in evidence.tuned(part).items()}
+    return {rule: faster(costs, found, static, "estimate") for rule, found in evidence.tuned(part).items()}
 
 
 FIGURE = Figure(
