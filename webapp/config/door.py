@@ -36,7 +36,7 @@ def _families() -> list[Metric]:
 class Door:
     def __init__(self, application: Application) -> None:
         self._application = application
-        self._lab = readiness.Probe(_families)
+        self._lab = readiness.Inquiry(_families)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         is_read = scope["type"] == "http" and scope["method"] in ("GET", "HEAD")

@@ -29,8 +29,8 @@ LIMIT = 1.0  # s, for each part, all at the same time
 T = TypeVar("T")
 
 
-class Probe(Generic[T]):
-    """A question that may get no answer, asked by one thread at a time."""
+class Inquiry(Generic[T]):
+    """Asks one question, which may get no answer, in one thread at a time."""
 
     def __init__(self, look: Callable[[], T]) -> None:
         self._look = look
@@ -52,7 +52,7 @@ class Probe(Generic[T]):
             asked.set_exception(error)
 
 
-class NeededPart(Probe[str]):
+class NeededPart(Inquiry[str]):
     """One thing that requests need; one that only some need is not vital. `look` returns why it is missing; it raises
     only what nobody foresaw."""
 

@@ -1,5 +1,5 @@
-"""Counts that lower apps keep for webapp/metrics, in this process, and as running totals in the database. Those outlive the
-rows, which the bin deletes, and hold no name of a person or team."""
+"""Counts that lower apps keep for webapp/metrics: in this process, and as running totals in the database. Totals
+outlive the rows, which the bin deletes, and hold no name of a person or team."""
 
 from __future__ import annotations
 
