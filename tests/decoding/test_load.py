@@ -369,7 +369,8 @@ def judged_at(loads: abc.Iterable[Load]) -> RaceResults:
 def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss() -> None:
     found = {1: gain(1.5, 1.4, 1.6), 4: gain(1.2, 1.1, 1.3), 8: gain(1.0, 0.9, 1.1), 16: gain(0.8, 0.7, 0.9)}
     rows = [
-        {"label": f"{name}{Load(users).suffix}", "concurrency": users, "rate": None, "role": role,
+        {"label": f"{name}{Load(users).suffix}", "strategy": name.partition(":")[0],
+         "concurrency": users, "rate": None, "role": role,
          "speedup": speed if role == "ranked" else gain(1, 1, 1), "audit": dict.fromkeys(AUDIT, 0), "is_shown": True}
         for users, speed in found.items()
         for name, role in (("autoregressive", "baseline"), ("static:4", "ranked"))
@@ -398,7 +399,8 @@ def test_users_and_rates_are_no_one_span_and_a_strategy_that_is_always_fastest_i
     best: dict[Load, float], sentence: str
 ) -> None:
     rows = [
-        {"label": f"{name}{load.suffix}", "role": role, "audit": dict.fromkeys(AUDIT, 0), "is_shown": True,
+        {"label": f"{name}{load.suffix}", "strategy": name.partition(":")[0],
+         "role": role, "audit": dict.fromkeys(AUDIT, 0), "is_shown": True,
          "concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None,
          "speedup": gain(speed, speed - 0.05, speed + 0.05) if role == "ranked" else gain(1, 1, 1)}
         for load, speed in best.items()
