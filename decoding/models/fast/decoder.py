@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, runtime_checkable
+from typing import Protocol, TypeVar, runtime_checkable
 
 import torch
 import torch.nn.functional as F
@@ -17,6 +17,8 @@ from decoding.models.fast.shape import GELU_TANH, Shape
 from decoding.models.fast.weights import LayerWeights, ModelWeights, Part
 
 FIRST_TURNS = 8192  # positions
+
+Laid = TypeVar("Laid")  # a matrix, laid out to multiply rows
 
 
 class KvSlots(Protocol):
@@ -94,7 +96,7 @@ class Decoder:
         self.layers = [self._layer(weights.layer(i)) for i in range(shape.layers)]
         self.norm = self._norm(weights.norm)
         is_tied = weights.head.weight is weights.embedding  # then both are one tensor on the device too
-        self.head = self._linear(Part(self.embedding) if is_tied else weights.head)
+        self.head = self._laid(prepare, Part(self.embedding) if is_tied else weights.head)
 
     def __call__(self, ids: Tensor, memory: KvSlots, need: int | Tensor) -> Tensor:
         """Ids [rows] -> float32 logits [need, V], those of the last `need` rows, or of the rows that `need` lists."""
@@ -171,23 +173,19 @@ class Decoder:
         head_norm = weights.head_norm
         return Layer(
             norm_1=self._norm(weights.norm_1),
-            qkv=self._linear(weights.qkv),
+            qkv=self._laid(prepare, weights.qkv),
             head_norm=None if head_norm is None else head_norm.to(self.device, torch.float32),
-            out=self._adding(weights.out),
+            out=self._laid(prepare_adding, weights.out),
             norm_2=self._norm(weights.norm_2),
             feed=self._feed(weights),
         )
 
-    def _linear(self, part: Part) -> Apply:
+    def _laid(self, prepared: Callable[[Tensor, Tensor | None, Layout], Laid], part: Part) -> Laid:
         bias = None if part.bias is None else part.bias.to(self.device)
-        return prepare(part.weight.to(self.device), bias, self.layout)
-
-    def _adding(self, part: Part) -> Add:
-        bias = None if part.bias is None else part.bias.to(self.device)
-        return prepare_adding(part.weight.to(self.device), bias, self.layout)
+        return prepared(part.weight.to(self.device), bias, self.layout)
 
     def _feed(self, weights: LayerWeights) -> FeedForward:
-        inner, down = self._linear(weights.inner), self._adding(weights.down)
+        inner, down = self._laid(prepare, weights.inner), self._laid(prepare_adding, weights.down)
         width = self.shape.inner if weights.is_gated else None
         return FeedForward(inner, down, _ACTIVATIONS[self.shape.activation], width)
 

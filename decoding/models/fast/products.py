@@ -17,7 +17,7 @@ from torch import Tensor
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import Kernels, spread, why_wrong
-from decoding.models.fast.linear import Add, Apply, Linear, Summing
+from decoding.models.fast.linear import Apply, Linear, Summing
 
 ROWS = (1, 4, 8, 2, 16)  # that are timed, in this order; numbers between them do as the next larger
 TILES = (16, 32)  # outputs of a program: so few that the narrowest matrix of a large model fills a card
@@ -87,20 +87,16 @@ def parts_of(decoder: Decoder) -> dict[str, TimedProducts]:
     """Return the products of all layers by their part of the decoder."""
     layers = decoder.layers
 
-    def plain(products: Sequence[Apply]) -> TimedProducts:
-        return TimedProducts.of(products[0], [partial(_multiplied, decoder, each) for each in products])
+    def multiplied(product: Apply, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
+        return decoder.multiplied(product, rows, tile)
 
-    def adding(products: Sequence[Add]) -> TimedProducts:
-        return TimedProducts.of(products[0], [partial(decoder.added, each) for each in products])
+    def timed(way: Callable[..., Tensor], products: Sequence[object]) -> TimedProducts:
+        return TimedProducts.of(products[0], [partial(way, each) for each in products])
 
     return {
-        "out": adding([layer.out for layer in layers]),
-        "down": adding([layer.feed.down for layer in layers]),
-        "qkv": plain([layer.qkv for layer in layers]),
-        "head": plain([decoder.head]),
-        "inner": plain([layer.feed.inner for layer in layers]),
+        "out": timed(decoder.added, [layer.out for layer in layers]),
+        "down": timed(decoder.added, [layer.feed.down for layer in layers]),
+        "qkv": timed(multiplied, [layer.qkv for layer in layers]),
+        "head": timed(multiplied, [decoder.head]),
+        "inner": timed(multiplied, [layer.feed.inner for layer in layers]),
     }
-
-
-def _multiplied(decoder: Decoder, product: Apply, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
-    return decoder.multiplied(product, rows, tile)

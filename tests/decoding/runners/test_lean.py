@@ -44,6 +44,14 @@ def with_prompts(model: FastModel) -> list[FastRunner]:
     return runners
 
 
+def together_and_alone(model: FastModel) -> list[tuple[Tensor, Tensor]]:
+    fed = ([1, 7], [2], [int(token) for token in torch.arange(20) % 9])  # the last is a piece of a prompt
+    alone, together = (list(zip(with_prompts(model), fed, strict=True)) for _ in range(2))
+    expected = [runner.extend(tokens, len(tokens)) for runner, tokens in alone]
+    found = model.extend_all([(runner, tokens, len(tokens)) for runner, tokens in together])
+    return list(zip(found, expected, strict=True))
+
+
 @pytest.fixture(params=[(family, torch.bfloat16) for family in LEAN] + [("llama", torch.float32)])
 def in_tiles(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
     """A model whose matrices all lie in tiles, of float16 or float32."""
@@ -98,12 +106,9 @@ def test_one_call_gives_branches_and_trees_the_decoders_numbers(in_tiles: FastMo
 
 
 def test_one_call_gives_texts_together_the_very_numbers_of_each_alone(in_tiles: FastModel) -> None:
-    fed = ([1, 7], [2], [int(token) for token in torch.arange(20) % 9])
     warm, *_ = with_prompts(in_tiles)
     warm.extend([1])
-    alone = [runner.extend(tokens, len(tokens)) for runner, tokens in zip(with_prompts(in_tiles), fed, strict=True)]
-    feeds = [(runner, tokens, len(tokens)) for runner, tokens in zip(with_prompts(in_tiles), fed, strict=True)]
-    for found, expected in zip(in_tiles.extend_all(feeds), alone, strict=True):
+    for found, expected in together_and_alone(in_tiles):
         assert torch.equal(found, expected)
 
 
@@ -122,10 +127,7 @@ def test_one_text_alone_gets_the_decoders_numbers(model: FastModel) -> None:
 
 
 def test_texts_together_get_the_numbers_of_each_alone(model: FastModel) -> None:
-    fed = ([1, 7], [2], [int(token) for token in torch.arange(20) % 9])  # the last is a piece of a prompt
-    alone = [runner.extend(tokens, len(tokens)) for runner, tokens in zip(with_prompts(model), fed, strict=True)]
-    feeds = [(runner, tokens, len(tokens)) for runner, tokens in zip(with_prompts(model), fed, strict=True)]
-    for found, expected in zip(model.extend_all(feeds), alone, strict=True):
+    for found, expected in together_and_alone(model):
         torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-4)
 
 
