@@ -15,7 +15,7 @@ from typing import Any
 
 import httpx2
 from huggingface_hub import HfApi, constants, errors, snapshot_download, try_to_load_from_cache
-from huggingface_hub.utils import filter_repo_objects
+from huggingface_hub.utils import filter_repo_objects  # type: ignore[attr-defined]
 from huggingface_hub.utils.tqdm import tqdm
 
 from decoding.errors import BadCheckpoint
