@@ -1,5 +1,4 @@
-"""Choices and sampling as data: a strategy with its parameters, and how tokens are sampled. Forms, REST and the command
-line read their input here.
+"""Choices as data: a strategy with its parameters, at a load. Forms, REST and the command line read their input here.
 
 Standard library only, so the web process can use it. The strategies themselves are in `decoding/strategies`.
 """
@@ -53,7 +52,7 @@ class Choice:
     @property
     def kind(self) -> str:
         """The strategy, with the settings that set it apart: plans and remarks treat each kind for itself."""
-        params = self.settled
+        params = self.all_params
         apart = [one for one in self.spec.params if one.sets_apart and params[one.name] != one.default]
         settings = ",".join(f"{one.name}={one.word or _word(params[one.name])}" for one in apart)
         return f"{self.strategy}:{settings}" if settings else self.strategy
@@ -61,7 +60,7 @@ class Choice:
     @property
     def classifier(self) -> str | None:
         """Name of the classifier that it asks, empty for the newest; None if it asks none."""
-        named = self.settled.get(CLASSIFIER.name)
+        named = self.all_params.get(CLASSIFIER.name)
         if named is None or (not named and JUDGE in self.spec.params):
             return None
         return "" if named == NEWEST else str(named)
@@ -109,7 +108,7 @@ class Choice:
         """Make what drafts for one text. What asks no classifier is given none."""
         assert self.spec.source, f"{self.strategy} has no source"
         given = given or Given()
-        return self.spec.source(Given(given.memory) if self.classifier is None else given, **self.settled)
+        return self.spec.source(Given(given.memory) if self.classifier is None else given, **self.all_params)
 
     def sources(self, judge: Judging | None = None) -> Callable[[], Source]:
         """Return what makes the source of each text of a run. `judge` is a classifier's, for copies."""
@@ -123,7 +122,7 @@ class Choice:
         """Return this setting in the words of each engine that can do it, as pages show it."""
         return [
             {"engine": one.engine, "setting": one.setting, "of": self.settings, "note": one.note}
-            for one in self.spec.exports(self.settled)
+            for one in self.spec.exports(self.all_params)
         ]
 
     @property
@@ -132,19 +131,19 @@ class Choice:
         return self.spec.can_replay and self.source().needs_likelihoods
 
     @property
-    def settled(self) -> dict[str, Value]:
+    def all_params(self) -> dict[str, Value]:
         """All parameters of the strategy."""
         return {name: self.params.get(name, value) for name, value in self.spec.defaults(self.params).items()}
 
     @property
     def ahead(self) -> SpeculatorSettings | None:
         """Settings of its draft's side; None if nothing is prepared ahead."""
-        return self.spec.speculates(**self.settled) if self.spec.speculates else None
+        return self.spec.speculates(**self.all_params) if self.spec.speculates else None
 
     @property
     def price_rule(self) -> str:
         """The rule of its classifier whose price decides how long it drafts; empty if no price of a classifier does."""
-        return self.spec.price_rule(self.settled)
+        return self.spec.price_rule(self.all_params)
 
     @property
     def label(self) -> str:
@@ -154,7 +153,7 @@ class Choice:
     @property
     def settings(self) -> str:
         """The label without the load."""
-        params = self.settled
+        params = self.all_params
         words = [_word(params[param.name]) for param in self.spec.params]
         if not words:
             return self.strategy

@@ -12,7 +12,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel, Pair
 from webapp.studies.models import Classifier
-from worker import database, listening, materials
+from worker import database, engine_reports, materials
 from worker.engine_process import EngineDied, EngineProcess
 from worker.memory import OverLimit
 from worker.messages import JobProgress, LocalPair, Order, Report
@@ -43,7 +43,7 @@ class Attempt:
     def reports(self, order: Order) -> Iterator[Report]:
         """Have the engine carry out an order. Write down how far it is, and yield its other reports."""
         try:
-            for report in listening.reports(self.hold, self.engine, order):
+            for report in engine_reports.reports(self.hold, self.engine, order):
                 if isinstance(report, JobProgress):
                     self.record(report)
                 else:

@@ -27,9 +27,9 @@ from worker.attempt import Attempt
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
 from worker.engine_process import EngineDied, EngineProcess
+from worker.engine_reports import hush
 from worker.gpus import describe, read
 from worker.jobs import Work, works
-from worker.listening import hush
 from worker.materials import NotHere, cached, device_of, restrict
 from worker.past import Past
 from worker.pulse import Hold, Pulse, outage

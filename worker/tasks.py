@@ -13,7 +13,7 @@ from celery.exceptions import CPendingDeprecationWarning, SecurityWarning
 from celery.worker import state
 
 from webapp.core import broker
-from webapp.jobs.queue import LOOK
+from webapp.jobs.nudging import LOOK
 from worker.job_loop import JobLoop
 
 SEEK_EVERY = 10.0  # s

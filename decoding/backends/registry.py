@@ -115,7 +115,7 @@ class Parts:
 
 
 def build(choice: Choice, parts: Parts) -> Drafter:
-    params: dict[str, Any] = choice.settled
+    params: dict[str, Any] = choice.all_params
     classifier = None if choice.classifier is None else parts.classifier(choice.classifier)
     if choice.ahead:
         return parts.speculating(params["placement"], choice.ahead, classifier)

@@ -119,7 +119,7 @@ class Drafter(ABC):
     drafts = True  # whether it ever proposes a token
 
     @abstractmethod
-    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
+    def draft_steps(self, text: Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
         """Propose up to `limit` tokens to follow the text, in steps, each a pass of a model that other texts may share.
         The tokens may depend on anything except the random numbers that the target's verdict will use."""
 

@@ -69,21 +69,21 @@ class Batch:
         """Play one round of every sequence. Return those that have ended, and let them leave."""
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
         self.state.begin(len(growing))
-        run_together([sequence.drafting() for sequence in growing])
+        run_together([sequence.draft_steps() for sequence in growing])
         drafted = [sequence for sequence in growing if not sequence.error]
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
-        logits = extend_all([*(sequence.ask() for sequence in drafted), *pieces.values()])
+        logits = extend_all([*(sequence.verification_feed() for sequence in drafted), *pieces.values()])
         _launch_verdicts(drafted, logits[: len(drafted)])
         for sequence in drafted:
             sequence.commit_verdict(shared)
         began = time.perf_counter_ns()
         for (sequence, (_, tokens, _)), rows in zip(pieces.items(), logits[len(drafted) :], strict=True):
-            sequence.read(len(tokens), rows)
+            sequence.note_prompt_read(len(tokens), rows)
         self._prompts_ns = time.perf_counter_ns() - began if pieces else 0
         if self.state.costs and drafted:
             self.state.note_round([sequence.drafted for sequence in drafted])
-        return self._part()
+        return self._release_ended()
 
     def cancel(self) -> None:
         """End every text where it is."""
@@ -96,11 +96,11 @@ class Batch:
         pieces: dict[Sequence, Feed] = {}
         for sequence in self.sequences:
             if sequence.is_reading and most:
-                pieces[sequence] = sequence.piece(most)
+                pieces[sequence] = sequence.prompt_piece(most)
                 most -= len(pieces[sequence][1])
         return pieces
 
-    def _part(self) -> list[Sequence]:
+    def _release_ended(self) -> list[Sequence]:
         ended = [sequence for sequence in self.sequences if sequence.has_ended]
         if ended:
             self.sequences = [sequence for sequence in self.sequences if not sequence.has_ended]

@@ -1,7 +1,7 @@
 """Sequence: one text that is being decoded, with all state that it shares with no other text.
 
-First the loop feeds it the prompt: `piece` and `read`, until `is_reading` is false. Then it plays rounds: `drafting`,
-`ask`, `launch_verdict` and `commit_verdict`.
+While `is_reading`, the loop feeds each `prompt_piece` to the target and calls `note_prompt_read`. Then it plays rounds:
+`draft_steps`, `verification_feed`, `launch_verdict` and `commit_verdict`. On a CPU `_queued` and `_early` stay None.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SharedPass:
 
     texts: int  # that verify in its pass
     prompt_rows: int  # tokens of prompts that the pass reads for others
-    prompts_ns: int  # time after the last pass in which drafts read prompts
+    prompts_ns: int  # time, after the previous pass, that drafts spent reading the prompts of other texts
 
 
 @dataclass(eq=False)
@@ -91,13 +91,13 @@ class Sequence:
     def is_reading(self) -> bool:
         return self._unread > 0
 
-    def piece(self, most: int) -> Feed:
+    def prompt_piece(self, most: int) -> Feed:
         """Return the next piece of the prompt, for the target to read."""
         at = self._start - 1 - self._unread
         tokens = self.text[at : at + min(most, self._unread)]
         return self.target, tokens, 1
 
-    def read(self, count: int, logits: Tensor) -> None:
+    def note_prompt_read(self, count: int, logits: Tensor) -> None:
         """Note that the target reads so many more tokens of the prompt, and gives these logits."""
         self._unread -= count
         if not self._unread:
@@ -109,13 +109,13 @@ class Sequence:
         self._free_since = self.clock.now()
         self.sink.emit(Started(self._start, self._free_since, self.arrived_ns, self.queued_ns))
 
-    def drafting(self) -> Steps[None]:
+    def draft_steps(self) -> Steps[None]:
         """Draft, in steps."""
         self._round += 1
         self._began = self.clock.now()
         self._draft, self._queued = EMPTY, None
         try:
-            drafted = yield from self.drafter.drafting(self.text, self._end - len(self.text) - 1)
+            drafted = yield from self.drafter.draft_steps(self.text, self._end - len(self.text) - 1)
             if isinstance(drafted, Draft):
                 self._draft = drafted
             elif judges_unread(self.target, drafted):
@@ -126,7 +126,7 @@ class Sequence:
             self.error = error
         self._drafted = self.clock.now()
 
-    def ask(self) -> Feed:
+    def verification_feed(self) -> Feed:
         """Return what the target must read to judge the draft, and how many rows of logits that takes."""
         text, draft, target, queued = self.text, self._draft, self.target, self._queued
         if queued:

@@ -76,7 +76,7 @@ class SourceDrafter(Drafter):
         elif model and len(text) <= model.context:  # if the prompt is longer, the target decodes alone
             read_prompt(model, text)
 
-    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
+    def draft_steps(self, text: Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
         view = self.view
         view.text, view.room, self._grown = text, limit, None
         self._began = view.now()

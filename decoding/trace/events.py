@@ -106,7 +106,7 @@ class Verified:
     accepted: int
     token: int
     outcome: Outcome
-    wait_ns: int  # time that the target waited before this verification
+    wait_ns: int  # time since the previous verdict: drafting, then `held_ns`; `prompts_ns` is another part of it
     start_ns: int
     end_ns: int
     lost: str = ""  # why the target goes on alone, if the draft was lost before this round

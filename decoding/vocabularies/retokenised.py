@@ -31,8 +31,8 @@ class RetokenisedDrafter(Drafter):
     def prepare(self, text: Sequence[int]) -> None:
         self.inner.prepare(self._as_draft_reads(text))
 
-    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
-        drafted = yield from self.inner.drafting(self._as_draft_reads(text), limit)
+    def draft_steps(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+        drafted = yield from self.inner.draft_steps(self._as_draft_reads(text), limit)
         self._drafted = drafted if isinstance(drafted, Draft) else drafted.draft
         return self._proposal(text, limit)
 

@@ -46,7 +46,7 @@ def test_a_strategy_of_an_earlier_version_is_a_setting_of_another_now(
     assert read.label == relabelled(earlier) == now and relabelled(f"{earlier} @4") == f"{now} @4"
     assert choose(slug, params) == read == parse_choices(now)[0]
     stored = Choice(slug, params)
-    assert (stored.label, stored.kind, stored.settled) == (now, kind, read.params)
+    assert (stored.label, stored.kind, stored.all_params) == (now, kind, read.params)
 
 
 def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:

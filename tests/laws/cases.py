@@ -252,7 +252,7 @@ class Run:
         self.world = self.case.world()
         self.state = BatchState(PRICES if self.case.choice.spec.prices_rounds else None)
         self.lanes: Lanes | None = None
-        if self.case.choice.settled.get("placement") in PLACEMENTS:
+        if self.case.choice.all_params.get("placement") in PLACEMENTS:
             here = self.world.target.device
             self.lanes = Lanes(Lane(here), Lane(here), self.world.draft)
 

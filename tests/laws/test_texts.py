@@ -194,7 +194,7 @@ def says_what_it_would_say_alone(
 ) -> None:
     """A draft that missed a token still gives exact text; only its confidences and its acceptance suffer, in silence.
     Whatever was prepared, copied or thrown away before, the draft model drafts what it drafts after the text alone."""
-    bends = case.dice == "ratio" and case.choice.settled.get("constant", 1.0) != 1.0
+    bends = case.dice == "ratio" and case.choice.all_params.get("constant", 1.0) != 1.0
     for event in events:
         if isinstance(event, Drafted) and is_of_the_model(event) and case.tokenizer != "slem" and not bends:
             before = [*text[: event.position]]

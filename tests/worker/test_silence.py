@@ -9,7 +9,7 @@ import pytest
 from tests.worker.silent import AtRounds, Silent
 from webapp.jobs.models import Job
 from worker.engine_process import EngineDied, EngineProcess
-from worker.listening import reports
+from worker.engine_reports import reports
 from worker.messages import AtWork, Ended
 from worker.pulse import Hold
 from worker.spent import ProcessTime

@@ -1,4 +1,4 @@
-"""Bodies and answers of comparisons. Strategies and their parameters come from the registry of strategies."""
+"""Bodies and answers of comparisons. Strategies and their parameters come from `decoding.strategies`."""
 
 from __future__ import annotations
 

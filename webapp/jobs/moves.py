@@ -8,8 +8,7 @@ from django.db import transaction
 from django.db.models.functions import Now
 
 from webapp.core import tallies
-from webapp.jobs import log
-from webapp.jobs import queue as broker
+from webapp.jobs import log, nudging
 from webapp.jobs.models import FINAL, MOVES, Job, JobState
 
 
@@ -29,7 +28,7 @@ def requeue(job: Job, reason: str, cause: str, **changes: Any) -> bool:
     moved = move(job, JobState.RUNNING, JobState.QUEUED, reason, attempt_now=job.attempt, **free)
     if moved:
         tallies.add(tallies.ATTEMPT_ENDS, job.kind, cause)
-        transaction.on_commit(lambda: broker.nudge(job.queue))
+        transaction.on_commit(lambda: nudging.nudge(job.queue))
     return moved
 
 

@@ -9,7 +9,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Forbidden, NotFound
-from webapp.jobs import queue as broker
+from webapp.jobs import nudging
 from webapp.jobs.models import Pause, Queue
 
 LONGEST_REASON = 200  # characters
@@ -32,7 +32,7 @@ def resume(*, queue: Queue, by: Actor) -> None:
     for paused in Pause.objects.filter(queue=queue):
         audit.record(by, "resumed", paused)
         paused.delete()
-    transaction.on_commit(lambda: broker.nudge(queue))
+    transaction.on_commit(lambda: nudging.nudge(queue))
 
 
 def queue_called(name: str) -> Queue:

@@ -16,8 +16,7 @@ from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import Conflict
-from webapp.jobs import devices, ends, line, log, moves, priorities
-from webapp.jobs import queue as broker
+from webapp.jobs import devices, ends, line, log, moves, nudging, priorities
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import FINAL, USUAL_PRIORITY, Job, JobState, Queue, Worker
 
@@ -60,7 +59,7 @@ def enqueue(
         arguments=dict(arguments or {}),
     )
     log.add(job, f"Submitted by {by.user}.")
-    transaction.on_commit(lambda: broker.nudge(job.queue))
+    transaction.on_commit(lambda: nudging.nudge(job.queue))
     return job
 
 
@@ -137,7 +136,7 @@ def retry(*, job: Job, by: Actor) -> Job:
             state=job.state,
         )
     audit.record(by, "retried", job)
-    transaction.on_commit(lambda: broker.nudge(job.queue))
+    transaction.on_commit(lambda: nudging.nudge(job.queue))
     return job
 
 
@@ -318,7 +317,7 @@ def _take_back(job: Job, reason: str, *, counts: bool, is_silence: bool = False)
 def wake_workers() -> None:
     """Nudge every queue in which something waits, in case a nudge was lost or the broker was flushed."""
     for queue in Job.objects.due().order_by().values_list("queue", flat=True).distinct():
-        broker.nudge_again(queue)
+        nudging.nudge_again(queue)
 
 
 def announce(

@@ -62,7 +62,7 @@ class Watch:
 
     def sift(self, frames: list[Frame]) -> list[Frame]:
         """Keep what is new here of shared frames. Read anew where a frame leaves a gap, or a sample ended without its
-        trace: a row is stamped a moment before others see it, so the shared watch may take it for old."""
+        trace: the shared watch may have read before that row became visible."""
         found = [fresh for frame in frames if (fresh := self._sifted(frame))]
         ended = {
             UUID(row["id"]) for frame in found if frame["t"] == "samples" for row in frame["rows"] if row["is_finished"]

@@ -131,8 +131,8 @@ class WatchSocket(AsyncWebsocketConsumer):
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 
     async def _fresh(self) -> list[Frame]:
-        """Sift the shared frames, or read anew where they leave a gap. A reading replaces them: they are older,
-        and rows taken from them would count as sent, so their traces would never follow."""
+        """Sift the shared frames. Where one leaves a gap, drop them all and read the database: they are older than that
+        reading. Sifting them too would mark their rows as sent, and nobody would then send their traces."""
         brought, self.inbox = self.inbox, []
         frames = [] if self.watch.must_read else self.watch.sift(brought)
         if self.watch.must_read:

@@ -109,11 +109,11 @@ def order_of(args: Arguments, servers: Sequence[AskedServer]) -> Compare:
 
 def run(order: Compare, args: Arguments, heard: Heard, interrupt: Interrupt) -> None:
     from worker.engine.residents import Residents
-    from worker.jobs.comparison.comparing import Comparing, ground
+    from worker.jobs.comparison.comparing import Comparing, load_backend
     from worker.terminal.studying import make_ready
 
     make_ready(args, order.memory())
-    pair, loaded = ground(order, Residents())
+    pair, loaded = load_backend(order, Residents())
     with closing(pair), closing(heard), suppress(KeyboardInterrupt), interrupt:
         Comparing(order, pair, heard.emit, heard, interrupt).run(loaded)
     if not heard.samples:  # there is nothing to show

@@ -106,7 +106,7 @@ class SsdDrafter(Drafter):
     def prepare(self, text: Sequence[int]) -> None:
         self._questioner = self._exchange.enter(self._recipe, text, self._draft, self._clock)
 
-    def drafting(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+    def draft_steps(self, text: Sequence[int], limit: int) -> Steps[Draft]:
         questioner = self._questioner
         if not questioner.why_lost:
             yield questioner.ask(self._verdict, limit)

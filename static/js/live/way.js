@@ -1,7 +1,7 @@
 // How far a comparison is: samples done, time left, and while nothing comes, why.
 
 import { attempt, step } from "./log.js";
-import { news } from "./news.js";
+import { news } from "./tab-title.js";
 import { say, span, tell } from "../core/words.js";
 
 const WARMING = "A worker loads the models and runs every strategy for a moment before the first round counts.";

@@ -3,7 +3,7 @@
 import { say, tell } from "../core/words.js";
 import { Feed } from "./feed.js";
 import { attempt, begin, counted, fold, inWords } from "./log.js";
-import { news } from "./news.js";
+import { news } from "./tab-title.js";
 
 const page = JSON.parse(document.getElementById("work").textContent);
 const place = (name) => document.querySelector(`[data-work-${name}]`);

@@ -32,7 +32,7 @@ def test_each_tree_is_the_one_that_a_live_run_grows_there(runner: ModelRunner, b
     drafter = SourceDrafter(PATHS, View(ends=ENDS), live, runner)
     for place, shape in enumerate(grown):
         live.commit(whole[before + place - 1 : before + place] if place else prompt)
-        draft = run_one(drafter.drafting(whole[: before + place], 20))
+        draft = run_one(drafter.draft_steps(whole[: before + place], 20))
         assert (len(shape), shape.parents) == (len(draft.tokens), draft.parents)
     assert len(grown) == len(text) and max(map(len, grown)) == 6
     assert before == 1 or [shape.depth for shape in grown[-3:]] == [3, 2, 1]

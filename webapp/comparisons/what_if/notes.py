@@ -71,7 +71,7 @@ def _drafts_alone(spec: Strategy) -> bool:
 def _not_in_traces(found: RecordedComparison, choice: Choice) -> Iterator[str]:
     """Say what stands for something that the traces do not hold."""
     if found.ahead and choice.spec.prepares_ahead:
-        backup = str(choice.settled["backup"])
+        backup = str(choice.all_params["backup"])
         if not found.ahead.can_replay_backup(backup):
             yield f"After a miss, the simulation uses the draft model: no trace tells what backup={backup} drafts here."
     if choice.sees == "estimate":

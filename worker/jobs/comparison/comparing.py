@@ -56,12 +56,12 @@ class Traces(Protocol):
 
 def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     """Carry out the order in the engine, which sends traces while it decodes."""
-    pair, loaded = ground(order, residents)
+    pair, loaded = load_backend(order, residents)
     with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
         Comparing(order, pair, emit, tracing, cancelled).run(loaded)
 
 
-def ground(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
+def load_backend(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         return load_pair(order.pair, residents, opened(order.servers))
@@ -79,16 +79,16 @@ class Comparing:
     ) -> None:
         self._order, self._pair, self._emit, self._traces, self._cancelled = order, pair, emit, traces, cancelled
         self._given_up = set(order.given_up)
-        self._comparison = Measurement(
+        self._measurement = Measurement(
             pair, order.prompts, order.choices, order.sampling, order.repeats, traces.sink_for, cancelled
         )
 
     def run(self, loaded: PairLoaded) -> None:
         """Decode the missing samples, and report each when it is finished."""
         self._read_prompts()
-        self._comparison.choices = self._begin()
+        self._measurement.choices = self._begin()
         self._emit(self._described(loaded))
-        self._comparison.warm_up(on_progress=lambda done, due: self._emit(JobProgress(WARMING, done, due)))
+        self._measurement.warm_up(on_progress=lambda done, due: self._emit(JobProgress(WARMING, done, due)))
         self._weigh()
         self._decode_all()
 
@@ -97,7 +97,7 @@ class Comparing:
         after an hour. Refuse if all are. A prompt that is too long costs only itself."""
         prompts = first_turns(self._order.prompts)
         self._emit(JobProgress(READING, 0, len(prompts)))
-        refused = [(prompt, why) for prompt in prompts if (why := self._comparison.refusal(prompt))]
+        refused = [(prompt, why) for prompt in prompts if (why := self._measurement.refusal(prompt))]
         self._emit(JobProgress(READING, len(prompts), len(prompts)))
         if len(refused) == len(prompts):
             raise refused[0][1]
@@ -122,7 +122,7 @@ class Comparing:
 
     def _described(self, loaded: PairLoaded) -> PairLoaded:
         """Add what there is to say about each choice."""
-        choices, longest, pair = self._order.choices, self._comparison.longest, self._pair
+        choices, longest, pair = self._order.choices, self._measurement.longest, self._pair
         hardware = {choice.label: pair.hardware_of(choice, longest) for choice in choices}
         return replace(
             loaded,
@@ -130,7 +130,7 @@ class Comparing:
             runners={choice.label: pair.runner_of(choice) for choice in choices},
             serves={
                 str(choice.params["name"]): pair.contestant(choice).served_model(choice)
-                for choice in self._comparison.choices
+                for choice in self._measurement.choices
                 if choice.spec.role == "server"
             },
             warnings=pair.misfits(choices, self._order.sampling),
@@ -139,7 +139,7 @@ class Comparing:
     def _weigh(self) -> None:
         trouble = list[str]()
         prices = settle_prices(
-            self._comparison,
+            self._measurement,
             self._order.prices,
             trouble.append,
             lambda done, due: self._emit(JobProgress(WEIGHING, done, due)),
@@ -148,13 +148,13 @@ class Comparing:
             self._emit(Weighed(prices, *trouble))
 
     def _decode_all(self) -> None:
-        comparison, order = self._comparison, self._order
+        comparison, order = self._measurement, self._order
         running = {choice.label for choice in comparison.choices}
         finished = [sample for sample in order.finished if sample.strategy in running]
         before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}
         comparison.remember(before.values())
         for group in comparison.schedule():
-            due = [key for key in group if (key.prompt.id, key.repeat) not in order.settled]
+            due = [key for key in group if (key.prompt.id, key.repeat) not in order.done_groups]
             samples = [before[which(key)] for key in due if which(key) in before]
             left = [key for key in due if which(key) not in before and which(key) not in self._given_up]
             for stint in stints(self._askable(left)):
@@ -167,7 +167,7 @@ class Comparing:
     def _askable(self, keys: Iterable[SampleKey]) -> Iterator[SampleKey]:
         """Yield the samples that can be decoded: a later turn may follow an answer that there is not."""
         for key in keys:
-            if refusal := self._comparison.refusal(key.prompt, key.repeat):
+            if refusal := self._measurement.refusal(key.prompt, key.repeat):
                 self._give_up([which(key)], str(refusal))
             else:
                 yield key
@@ -176,7 +176,7 @@ class Comparing:
         """Decode these samples. One that breaks is reported, and the rest go on."""
         left = dict.fromkeys(map(which, stint))
         try:
-            for key, sample in self._comparison.tried(stint):
+            for key, sample in self._measurement.tried(stint):
                 del left[which(key)]
                 if isinstance(sample, DrafthouseError):
                     self._give_up([which(key)], str(sample))
@@ -203,7 +203,7 @@ class Comparing:
 
     def _give_up(self, samples: Iterable[Which], sentence: str) -> None:
         """Report samples that cannot be decoded, unless that is known or nothing is left to do for them."""
-        fresh = [one for one in samples if one not in self._given_up and one[1:] not in self._order.settled]
+        fresh = [one for one in samples if one not in self._given_up and one[1:] not in self._order.done_groups]
         self._given_up.update(fresh)
         if fresh:
             self._emit(Broke(fresh, sentence))

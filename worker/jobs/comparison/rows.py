@@ -69,8 +69,8 @@ class ComparisonRows:
         ended = Counter((name, repeat - 1) for name, repeat in audited.values_list("prompt__name", "repeat"))
         ended.update((name, repeat) for _, name, repeat in self.broken)
         groups = [(name, repeat) for repeat in range(self.comparison.repeats) for name in self.prompts]
-        settled = {group for group in groups if ended[group] >= len(self.runs)}
-        if len(settled) == len(groups):
+        done_groups = {group for group in groups if ended[group] >= len(self.runs)}
+        if len(done_groups) == len(groups):
             return None
         return self._order(
             pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
@@ -78,8 +78,8 @@ class ComparisonRows:
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling.from_dict(self.comparison.sampling),
             repeats=self.comparison.repeats,
-            settled=frozenset(settled),
-            finished=self._numbers_outside(settled),
+            done_groups=frozenset(done_groups),
+            finished=self._numbers_outside(done_groups),
             given_up=frozenset(self.broken),
             prices=self.comparison.prices,
             servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
@@ -171,9 +171,9 @@ class ComparisonRows:
         self.samples = {(row.run.label, row.prompt.name, row.repeat - 1): row for row in rows}
         self.attempt.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
 
-    def _numbers_outside(self, settled: set[tuple[str, int]]) -> list[SampleResult]:
+    def _numbers_outside(self, done_groups: set[tuple[str, int]]) -> list[SampleResult]:
         followed = {(follows, repeat) for follows in self._followed() for repeat in range(self.comparison.repeats)}
-        needed = {which for which in self.samples if which[1:] not in settled or which[1:] in followed}
+        needed = {which for which in self.samples if which[1:] not in done_groups or which[1:] in followed}
         wanted = [row.pk for which, row in self.samples.items() if which in needed]
         return [sample_from_dict(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
 

@@ -1,4 +1,4 @@
-"""The only door to the broker."""
+"""Nudges: messages that tell workers to look at the database. Only this module sends to them."""
 
 from __future__ import annotations
 
