@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -13,6 +14,8 @@ import sysconfig
 import urllib.request
 import venv
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -86,7 +89,12 @@ def test_a_wheel_brings_it_all_under_one_name_and_leaves_nothing_but_data(wheel:
 
     short = ("--strategies", "static:2", "--limit", "1", "--max-new-tokens", "4", "--threads", "1")
     assert "1 identical" in machine.run("drafthouse", "compare", *short)
-    sign_in(machine)
+    with lab_of(machine) as link:
+        with urllib.request.urlopen(link[1], timeout=DEADLINE) as page:
+            style = re.search(r'href="(/static/\S+?\.css)"', page.read().decode())
+        assert style
+        with urllib.request.urlopen(link[2] + style[1], timeout=DEADLINE) as file:
+            assert file.status == 200
     machine.run("drafthouse", "backup", tmp_path / "all.backup")
     assert "  servers  " in machine.run("drafthouse", "docs")
     (tmp_path / "file").touch()
@@ -101,8 +109,9 @@ def test_a_wheel_brings_it_all_under_one_name_and_leaves_nothing_but_data(wheel:
     assert machine.run("drafthouse", "token").startswith("dh_"), "the data is there again"
 
 
-def sign_in(machine: Machine) -> None:
-    """Start the lab, open the link that it prints and the page's style sheet, and stop it."""
+@contextmanager
+def lab_of(machine: Machine) -> Iterator[re.Match[str]]:
+    """Start the lab, yield the sign-in link that it prints, and stop it."""
     up, said = machine.start("drafthouse", "up", "--port", "0", "--workers", "0"), ""
     assert up.stdout
     for line in up.stdout:
@@ -110,17 +119,35 @@ def sign_in(machine: Machine) -> None:
         if "Ctrl-C stops everything" in line:
             break
     link = re.search(r"half an hour: ((.+)/enter/.+)", said)
-    assert link, said
     try:
-        with urllib.request.urlopen(link[1], timeout=DEADLINE) as page:
-            style = re.search(r'href="(/static/\S+?\.css)"', page.read().decode())
-        assert style
-        with urllib.request.urlopen(link[2] + style[1], timeout=DEADLINE) as file:
-            assert file.status == 200
+        assert link, said
+        yield link
     finally:
         up.send_signal(signal.SIGINT)
         up.communicate(timeout=DEADLINE)
     assert up.returncode == 0
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+def test_an_upgrade_keeps_the_data_and_migrates_it(built: Path, wheel: Path, tmp_path: Path) -> None:
+    (source,) = built.glob("*.tar.gz")
+    shutil.unpack_archive(source, tmp_path, filter="data")
+    older = tmp_path / source.name.removesuffix(".tar.gz")
+    (older / "CHANGELOG.md").write_text("# Changelog\n\n## 0.0.1 (2026-11-01)\n")
+    (older / "webapp" / "studies" / "migrations" / "0002_remove_proofs.py").unlink()
+    machine = Machine(tmp_path)
+    machine.run("pip", "wheel", "--no-deps", "--wheel-dir", tmp_path / "older", older)
+    machine.run("pip", "install", *(tmp_path / "older").glob("*.whl"))
+    assert machine.run("drafthouse", "--version") == "drafthouse 0.0.1\n"
+    with lab_of(machine):
+        token = machine.run("drafthouse", "token").strip()
+    machine.run("pip", "install", wheel)
+    assert machine.run("drafthouse", "--version") == f"drafthouse {release()}\n"
+    with lab_of(machine) as link:
+        asked = urllib.request.Request(f"{link[2]}/api/v1/pairs/", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(asked, timeout=DEADLINE) as answer:
+            assert [pair["name"] for pair in json.load(answer)["results"]] == ["Starter pair"]
 
 
 @pytest.mark.machines

@@ -114,7 +114,7 @@ def test_charts_of_studies_classifiers_and_runs_are_readable_on_paper(open_page,
 
     worker.claim()
     worker.finish_all()
-    for path in [*worker.does(made), "/runs/", f"/pairs/{worker.comparison.pair_id}/history/"]:
+    for path in [*worker.does(made), "/runs/"]:
         page = open_page(path, viewport=WIDE)
         page.wait_for_function(DRAWN)
         assert min(letters(page)) >= SMALLEST_PT, path

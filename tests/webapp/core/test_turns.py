@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -26,7 +26,6 @@ from webapp.core.waiting import AT_WORK, InTurns, Revoked, _by_turns
 LINE, COUNT = "x" * 1023 + "\n", 1000
 PATIENCE = 60
 pytestmark = pytest.mark.django_db(transaction=True)  # pieces close connections that other tests have left open
-ENDED = Condition(lambda keys: set(), "anything", Gone("It was revoked."))
 
 
 class Long:
@@ -197,18 +196,25 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
     complete."""
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.01)
     answers.append(Long())
+    is_over, was_checked = threading.Event(), threading.Event()
 
-    async def read() -> int:
-        pieces = _by_turns(iter(line.encode() for line in answers[0].lines()), server._slots, (ENDED,))
-        count = 0
+    def holding(keys: Iterable[object]) -> set[object]:
+        if not is_over.is_set():
+            return set(keys)
+        was_checked.set()
+        return set()
+
+    right = Condition(holding, "anything", Gone("It was revoked."))
+
+    async def read() -> None:
+        pieces = _by_turns(iter(line.encode() for line in answers[0].lines()), server._slots, (right,))
         with pytest.raises(Revoked, match="It was revoked"):
             async for _ in pieces:
-                count += 1
-                await asyncio.sleep(0.02)
-        return count
+                is_over.set()
+                await asyncio.to_thread(was_checked.wait, PATIENCE)
 
-    assert asyncio.run(asyncio.wait_for(read(), PATIENCE)) >= 1
-    assert answers[0].made < COUNT
+    asyncio.run(asyncio.wait_for(read(), PATIENCE))
+    assert is_over.is_set() and answers[0].made < COUNT
 
 
 def test_a_long_answer_that_breaks_off_keeps_no_connection(server):
