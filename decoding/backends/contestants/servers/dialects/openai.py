@@ -149,17 +149,12 @@ class TransformersServe(OpenAI):
         return []
 
 
-class TensorRT(OpenAI):
-    """TensorRT-LLM (trtllm-serve), which refuses fields that it does not know."""
+class OpenAIWithIds(OpenAI):
+    """The same with token ids, and the fields of sampling that OpenAI has not."""
 
-    name = "trtllm"
-    title = "TensorRT-LLM"
-    reader: ClassVar[type[EventReader]] = TrtLlmReader
     health = "/health"
     takes_ids = True
     goes_past_end = True
-    programs = ("trtllm-serve",)
-    cache = "start it with kv_cache_config.enable_block_reuse: false; a request that used it is reported"
 
     def body(self, request: Request, model: str) -> Json:
         return {
@@ -173,8 +168,18 @@ class TensorRT(OpenAI):
         }
 
 
-class VLLM(TensorRT):
-    """The same fields and two more, and its own metrics of speculative decoding."""
+class TensorRT(OpenAIWithIds):
+    """TensorRT-LLM (trtllm-serve), which refuses fields that it does not know."""
+
+    name = "trtllm"
+    title = "TensorRT-LLM"
+    reader = TrtLlmReader
+    programs = ("trtllm-serve",)
+    cache = "start it with kv_cache_config.enable_block_reuse: false; a request that used it is reported"
+
+
+class VLLM(OpenAIWithIds):
+    """Two fields more, and its own metrics of speculative decoding."""
 
     name = "vllm"
     title = "vLLM"
