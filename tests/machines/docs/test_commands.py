@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from tests.machines.docs.commands import NOT_HERE, ROOT, Block, blocks
 from tests.kit import make
 from tests.kit.live import layer, valkey  # noqa: F401
 from tests.machines.backup.conftest import lab  # noqa: F401
 from tests.machines.browser.conftest import address  # noqa: F401
+from tests.machines.docs.commands import NOT_HERE, ROOT, Block, blocks
 
 pytestmark = pytest.mark.commands
 FEW = ["--limit", "2", "--max-new-tokens", "6", "--threads", "1"]
