@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -51,7 +50,6 @@ def made(folder: Path, method: str, target: Path = STARTER / "target") -> ModelP
         load(target),
         load(folder),
         classifier_at=lambda name: STARTER / "disco",
-        again=partial(made, folder, method, target),
         shared=report.shared,
         method=method,
     )

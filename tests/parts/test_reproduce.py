@@ -24,7 +24,7 @@ from decoding.drafting.records import Record
 from decoding.papers import bootstrap
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import FigurePart, RepeatOptions, filled
+from decoding.papers.figure import FigurePart, filled
 from decoding.papers.figures import FIGURES, base, disco_3, disco_classifier, figures_in
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
@@ -39,7 +39,6 @@ from tests.kit.pairs import pair
 from tests.kit.recordings import expected, lived
 from tests.kit.worlds import World, some_classifier
 
-ASKED = RepeatOptions("--pair starter --limit 4")
 LOOKAHEAD, EACH = 3, 2
 FAN = (EACH,) * (LOOKAHEAD + 1)
 SSD = choose("ssd", {"lookahead": LOOKAHEAD, "branches": sum(FAN), "fanout": "/".join(map(str, FAN)),
@@ -120,9 +119,8 @@ def test_a_figure_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.syspath_prepend(tmp_path)
     figure = figures_in(import_module("more_papers"))["lengths"]
     records = [Record.of([True] * length) for length in (3, 5, 4, 4)]
-    drawn = filled(figure, ASKED, figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
+    drawn = filled(figure, figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
     assert [series["points"][0]["y"] for series in drawn["series"]] == [128.0, 4.0]
-    assert drawn["recipe"] == ["./drafthouse papers --pair starter --limit 4 --figures lengths"]
     assert all(make(drawn) for make in FILES.values())
     (package / "empty.py").touch()
     with pytest.raises(ImportError, match="lacks FIGURE"):
@@ -150,7 +148,7 @@ FIGURE: dict[str, Any] = {
         {"name": "ours", "origin": "computed", "grade": "", "source": "", "is_line": True,
          "points": [point(1, 0.4, 0.3, 0.6), point(2, 0.0, 0.0, 0.1)]},
     ],
-    "why": "Made up.", "recipe": ["true"], "needs": "",
+    "why": "Made up.", "needs": "",
 }  # fmt: skip
 
 
@@ -189,7 +187,7 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
         FIGURES["disco-4"], slug="fine", draw=lambda evidence: FigurePart([], "It is fine."), uses=()
     )
     evidence = evidence_of(1)
-    figures = draw(evidence, [broken, fine], ASKED)
+    figures = draw(evidence, [broken, fine])
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert evidence.shelf.kept.keys() == {"figure fine"}

@@ -1,19 +1,14 @@
-"""Texts are written and recorded alike in this process and in a copy of the pair in a process of its own."""
+"""Texts are written and recorded prompt by prompt, and those of earlier runs are taken as they are."""
 
 from __future__ import annotations
 
 import itertools
-import multiprocessing
-import os
-from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from io import StringIO
 
 import pytest
 import torch
 
-from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording
@@ -21,7 +16,7 @@ from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.recording_workers import RecordingWorkers, copies_for
+from decoding.replay.writing import record_texts
 from tests.kit.pairs import pair
 from worker.terminal.compare import TraceFile
 
@@ -34,37 +29,23 @@ def same(one: Recording, other: Recording) -> bool:
     return one.record == other.record and torch.equal(one.static, other.static) and torch.equal(one.tails, other.tails)
 
 
-@pytest.mark.parametrize("again", [pair, partial(os._exit, 1)], ids=["works", "dies"])
-def test_every_prompt_is_recorded_once_and_in_order_whoever_writes_it(again: Callable[[], ModelPair]) -> None:
-    """The copy gets the last prompt at once, so the test waits for it or hears that it died."""
-    alone = RecordingWorkers(pair()).record(PROMPTS, SHARED, 5)
+def test_a_cancelled_recording_leaves_no_half_text() -> None:
     told: list[int] = []
-    with RecordingWorkers(replace(pair(), again=again), copies=1) as workers:
-        together = workers.record(PROMPTS, SHARED, 5, on_progress=told.append)
-    assert [recording.prompt for recording in together] == [prompt.id for prompt in PROMPTS]
-    assert all(map(same, alone, together))
-    assert told == list(range(1, 13))
-
-
-def test_a_cancelled_recording_leaves_no_half_text_and_no_copy_with_work_in_hand() -> None:
-    told: list[int] = []
-    with RecordingWorkers(replace(pair(), again=pair), copies=1) as workers:
-        found = workers.record(PROMPTS, SHARED, 0, on_progress=told.append, cancelled=lambda: len(told) >= 3)
+    found = record_texts(pair(), PROMPTS, SHARED, on_progress=told.append, cancelled=lambda: len(told) >= 3)
     assert len(found) == len(told) == 3
     assert all(len(recording.matches) == 20 for recording in found)
-    assert not multiprocessing.active_children()
 
 
 def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> None:
     asked = itertools.count()
-    found = RecordingWorkers(pair()).record(PROMPTS, SHARED, 0, cancelled=lambda: next(asked) > 0)
+    found = record_texts(pair(), PROMPTS, SHARED, cancelled=lambda: next(asked) > 0)
     assert found == []
 
 
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
-        RecordingWorkers(pair()).record([*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, 0, on_progress=told.append)
+        record_texts(pair(), [*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, on_progress=told.append)
     assert not told
 
 
@@ -81,8 +62,8 @@ def trace_of(sampling: Sampling, strategies: str) -> list[str]:
 def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) -> None:
     texts = texts_of(trace_of(sampling, "static:3,threshold:0.4"), "trace")
     assert set(texts) == {prompt.id for prompt in PROMPTS}
-    with_them = RecordingWorkers(pair()).record(PROMPTS, sampling, 5, texts=texts)
-    assert all(map(same, with_them, RecordingWorkers(pair()).record(PROMPTS, sampling, 5)))
+    with_them = record_texts(pair(), PROMPTS, sampling, 5, texts=texts)
+    assert all(map(same, with_them, record_texts(pair(), PROMPTS, sampling, 5)))
 
 
 @pytest.mark.parametrize(
@@ -91,7 +72,7 @@ def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) ->
 def test_a_text_of_other_settings_is_refused_in_words(other: Sampling) -> None:
     texts = texts_of(trace_of(SHARED, "static:3"), "trace")
     with pytest.raises(BadPrompts, match="text of prompt p0 is not what this target says with these settings"):
-        RecordingWorkers(pair()).record(PROMPTS, other, 0, texts=texts)
+        record_texts(pair(), PROMPTS, other, texts=texts)
 
 
 @pytest.mark.parametrize(
@@ -100,7 +81,3 @@ def test_a_text_of_other_settings_is_refused_in_words(other: Sampling) -> None:
 def test_what_is_no_trace_is_refused_with_its_line(line: str) -> None:
     with pytest.raises(BadPrompts, match="Line 2 of trace is not an event of a trace"):
         texts_of([trace_of(SHARED, "static:3")[0], line], "trace")
-
-
-def test_a_pair_that_no_other_process_can_load_is_not_copied() -> None:
-    assert copies_for(pair(), 500) == 0

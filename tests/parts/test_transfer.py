@@ -7,7 +7,6 @@ import pytest
 from decoding.papers import transfer
 from decoding.papers.drawing import draw, phases
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import RepeatOptions
 from decoding.papers.figures import FIGURES
 from decoding.papers.shelf import Shelf
 from decoding.prices.cost_model import CostModel
@@ -36,21 +35,18 @@ def test_no_classifier_judges_a_prompt_that_taught_it() -> None:
 def test_with_a_further_set_the_figure_is_as_published_and_needs_no_classifier() -> None:
     made = evidence(prompts(40, seed=1), prompts(41, seed=2))
     assert phases(made, [FIGURE])["recording the other set"] == 41
-    [figure] = draw(made, [FIGURE], RepeatOptions("--limit 6", also="prose.jsonl"))
+    [figure] = draw(made, [FIGURE])
     assert figure["x"]["names"] == ["code", "prose"] and not figure["needs"]
     assert [each["name"] for each in figure["series"]] == ["DISCO, trained on code", "DISCO, trained on prose"]
     assert all(len(each["points"]) == 2 for each in figure["series"])
-    assert figure["recipe"][0] == "./drafthouse papers --limit 6 --also prose.jsonl --figures disco-transfer"
-    assert figure["recipe"][1] == "./drafthouse train-disco --limit 6 --also prose.jsonl --out classifier"
 
 
 def test_texts_too_short_to_train_on_cost_the_figure_and_not_the_study() -> None:
-    [figure] = draw(evidence(prompts(4), prompts(4, seed=3)), [FIGURE], RepeatOptions("--limit 4"))
+    [figure] = draw(evidence(prompts(4), prompts(4, seed=3)), [FIGURE])
     assert figure["needs"].startswith("more recorded tokens (The training prompts give") and not figure["series"]
 
 
 @pytest.mark.parametrize(("own", "further"), [(3, 4), (4, 0)])
 def test_too_few_prompts_are_told_and_how_to_get_the_published_form(own: int, further: int) -> None:
-    [figure] = draw(evidence(prompts(own), prompts(further, seed=3)), [FIGURE], RepeatOptions("--limit 4"))
+    [figure] = draw(evidence(prompts(own), prompts(further, seed=3)), [FIGURE])
     assert "a further set of prompts (--also FILE" in figure["needs"] and not figure["series"]
-    assert not any("--also" in line for line in figure["recipe"])

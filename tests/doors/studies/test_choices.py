@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.kit import make
+from webapp.registry import prompt_sets
 from webapp.registry.models import Dataset
-from webapp.studies import repeating, services
+from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
@@ -94,10 +97,6 @@ def test_it_is_kept_with_the_job_shown_and_its_name_is_fixed(world, by, ready):
     assert answer.status_code == 202 and answer.json()["also"] == str(further.pk)
     further.refresh_from_db()
     assert further.frozen
-    asked = repeating.asked(Study.objects.get(), None)
-    assert asked.also == "also.jsonl"
-    [made] = [line for line in asked.files if line.endswith("> also.jsonl")]
-    assert f"/api/v1/datasets/{further.pk}/prompts/" in made
     assert post(world, ready).json()["also"] == ""
 
 
@@ -140,3 +139,12 @@ def test_the_form_offers_it_and_the_document_names_it(world, by, ready):
     assert "Further prompts" in page and "further</option>" in page
     study = make.study(by, PAPERS, make.STUDIES["papers"], pair=ready[0], dataset=ready[1], also=further)
     assert services.document_of(study)["prompts"]["also"] == {"set": "further", "count": further.prompt_count}
+
+
+def test_a_study_counts_conversations_by_their_first_turns(by, ready):
+    said = [{"from": "human", "value": "1?"}, {"from": "gpt", "value": "!"}, {"from": "human", "value": "And?"}]
+    chats = prompt_sets.add_dataset(
+        name="chats", file_name="chats.jsonl", text=f"{json.dumps({'conversations': said})}\n" * 3, by=by
+    )
+    study = make.study(by, PAPERS, make.STUDIES["papers"], pair=ready[0], dataset=chats)
+    assert chats.prompt_count == 6 and services.document_of(study)["prompts"]["count"] == 3

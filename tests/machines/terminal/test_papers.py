@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import csv
 import json
-import shlex
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 
 import pytest
 
-from decoding.choice import parse_choices
-from decoding.dice.sampling import Sampling
-from decoding.papers.figure import Figure, RepeatOptions, described, sampling_options
-from decoding.papers.figures import FIGURES
 from tests.kit.terminal import ROOT, given, read
 from worker.terminal import papers
-from worker.terminal.arguments import read_arguments
-from worker.terminal.options import BadArguments
 
 STARTER = ROOT / "starter"
 SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
@@ -59,38 +51,6 @@ def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_t
     found = read(tmp_path / "papers.json")
     assert [figure["slug"] for figure in found["figures"]] == QUICK.split(",")
     assert found["methods"] in told.out and "4 of code.jsonl" in found["methods"]
-
-
-def test_a_recipe_repeats_the_users_own_options(tmp_path, capsys):
-    asked = [*SMALL[:-2], "--limit=4", "--split", "validation", "--temperature", "0.3", "--stop", "a b"]
-    assert command(*asked, "--figures", "disco-4", "--out", tmp_path / "first") == 0
-    [figure] = read(tmp_path / "first" / "papers.json")["figures"]
-    told = "--threads 1 --max-new-tokens 24 --temperature 0.3 --stop 'a b' --limit 4 --split validation"
-    assert figure["recipe"][0] == f"./drafthouse papers {told} --figures disco-4"
-    assert command(*shlex.split(figure["recipe"][0])[2:], "--out", tmp_path / "again") == 0
-    first, again = ((tmp_path / name / "disco-4.csv").read_text() for name in ("first", "again"))
-    assert first == again
-    capsys.readouterr()
-
-
-@pytest.mark.parametrize("figure", FIGURES.values(), ids=FIGURES)
-def test_every_command_of_a_recipe_takes_its_options(figure: Figure) -> None:
-    options = sampling_options(Sampling(temperature=0.6, top_k=3, dice="ratio", ignore_eos=True, stop=("a b", "c")))
-    for line in described(figure, RepeatOptions(f"--limit 4 {options}", split="test"))["recipe"]:
-        _, name, *words = shlex.split(line)
-        if name == "bench":
-            assert (STARTER.parent / "benchmarks" / f"{words[0]}.py").exists()
-            continue
-        module = import_module(f"worker.terminal.{name.replace('-', '_')}")
-        read = read_arguments if name == "compare" else module.run
-        with pytest.raises(BadArguments, match=r"^Unrecognized arguments: --of-no-command"):
-            read([*words, "--of-no-command"])
-        assert "--strategies" not in words or parse_choices(words[words.index("--strategies") + 1])
-
-
-def test_repeating_a_figure_leaves_the_classifier_of_the_pair_alone() -> None:
-    recipes = [line for figure in FIGURES.values() for line in figure.recipe if "train-disco" in line]
-    assert recipes and all(" --out " in line for line in recipes)
 
 
 def test_a_run_that_takes_up_a_noisy_one_says_so(tmp_path: Path) -> None:
