@@ -40,7 +40,6 @@ from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
 from webapp.core.rest import AFTER, WAIT, Bound, number
 from webapp.entries.api import Binned, EntryFilter
-from webapp.jobs import services as jobs
 from webapp.jobs.models import JobState
 
 EVENTS = Bound("limit", 1000, 1, 5000)
@@ -116,19 +115,6 @@ class Comparisons(Binned):
         """Change name, notes or tags."""
         services.describe(comparison=self.get_object(), by=self.actor, **self.read(serializers.Description))
         return self.shown(self.get_object())
-
-    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
-    def cancel(self, request: Request, pk: UUID) -> Response:
-        comparison = self.get_object()
-        jobs.cancel(job=comparison.job, by=self.actor)
-        return self.shown(self.get_object(), 202)
-
-    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
-    def retry(self, request: Request, pk: UUID) -> Response:
-        """Queue it again; samples that are finished stay."""
-        comparison = self.get_object()
-        jobs.retry(job=comparison.job, by=self.actor)
-        return self.shown(self.get_object(), 202)
 
     @extend_schema(responses=report_serializers.ReportOut, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:

@@ -63,6 +63,7 @@ class JobsApi(Nouns):
 
     @extend_schema(request=None, responses={202: serializers.JobOut})
     def retry(self, request: Request, pk: UUID) -> Response:
+        """Queue the job again. What its kind keeps stays finished: samples, figures of papers."""
         return self.shown(services.retry(job=self.get_object(), by=self.actor), 202)
 
     @extend_schema(

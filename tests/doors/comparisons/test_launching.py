@@ -327,15 +327,16 @@ def test_cloning_changes_what_is_given_and_keeps_the_rest(world, ready):
 
 
 def test_the_bin_hides_and_gives_back_and_a_job_is_cancelled_and_tried_again(world, ready):
-    address = f"/api/v1/comparisons/{post(world, make.body(*ready)).json()['id']}/"
+    made = post(world, make.body(*ready)).json()
+    address, job = f"/api/v1/comparisons/{made['id']}/", f"/api/v1/jobs/{made['job']['id']}/"
     client = world.script("submit")
     client.delete(address)
     assert client.get("/api/v1/comparisons/").json()["count"] == 0
     client.post(f"{address}restore/")
     assert client.get("/api/v1/comparisons/", {"strategy": "static", "state": "queued"}).json()["count"] == 1
-    assert client.post(f"{address}retry/").status_code == 409
-    assert client.post(f"{address}cancel/").json()["job"]["state"] == "cancelled"
-    assert client.post(f"{address}retry/").json()["job"]["state"] == "queued"
+    assert client.post(f"{job}retry/").status_code == 409
+    assert client.post(f"{job}cancel/").json()["state"] == "cancelled"
+    assert client.post(f"{job}retry/").json()["state"] == "queued"
 
 
 def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(

@@ -31,8 +31,7 @@ TABLE = """
   GET    runs-csv samples-list queues-list workers-list
 409 409 403 404 401 403 409 409
   POST   jobs-retry jobs-cancel uploads-chunk models-restore pairs-restore datasets-restore endpoints-restore
-  POST   classifiers-restore studies-cancel studies-retry studies-restore comparisons-cancel
-  POST   comparisons-retry comparisons-restore
+  POST   classifiers-restore studies-restore comparisons-restore
   DELETE uploads-detail
   PUT    uploads-chunk
 200 200 200 200 302 302 302 302
