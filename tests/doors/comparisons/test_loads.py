@@ -179,15 +179,6 @@ def test_runs_and_lists_tell_loads_apart(world, decoded):
     assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
 
 
-def test_a_speed_up_in_the_table_of_samples_is_relative_to_the_same_load(world, decoded):
-    answer = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/samples.csv")
-    rows = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
-    assert {(row["strategy"], row["baseline"]) for row in rows if row["concurrency"] == "4"} == {
-        ("autoregressive @4", "autoregressive @4"), ("static:4 @4", "autoregressive @4"),
-    }  # fmt: skip
-    assert all(float(row["speedup"]) == 1 for row in rows if row["strategy"] == row["baseline"])
-
-
 def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(world, ready, decoded):
     def minutes(**load):
         return world.script("submit").post(

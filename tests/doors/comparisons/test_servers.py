@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 
@@ -116,9 +115,6 @@ def test_a_result_without_rounds_has_no_number_that_is_none_and_exports_leave_it
     assert (server["num_target_passes"], server["per_device"]) == (None, None)
     assert server["why"]["refusal"].startswith("A server does not report its rounds")
     script = world.script("read")
-    whole = script.get(f"/api/v1/comparisons/{decoded.pk}/samples.csv").getvalue().decode()
-    rows = [row for row in csv.DictReader(whole.splitlines()) if row["strategy"] == "server:theirs"]
-    assert {row["num_target_passes"] for row in rows} == {""} and {row["new_tokens"] for row in rows} == {"3"}
     rounds = script.get(f"/api/v1/comparisons/{decoded.pk}/rounds.csv").getvalue().decode()
     assert "static:4" in rounds and "server:theirs" not in rounds
     answers = script.get(f"/api/v1/comparisons/{decoded.pk}/spec-bench.jsonl?strategy=server:theirs").getvalue()

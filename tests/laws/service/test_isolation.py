@@ -19,11 +19,11 @@ from tests.kit.everything import one_of_everything
 
 TABLE = """
 200 200 200 404 401 200 200 200
-  GET    teams-detail members-detail jobs-detail jobs-cancel jobs-events jobs-news jobs-telemetry uploads-detail
+  GET    teams-detail members-detail jobs-detail jobs-events jobs-news jobs-telemetry uploads-detail
   GET    models-detail pairs-detail datasets-detail datasets-prompts datasets-token-lengths endpoints-detail
   GET    classifiers-detail classifiers-page classifiers-file studies-detail studies-file studies-document
   GET    studies-figures comparisons-detail comparisons-rounds comparisons-spec-bench
-  GET    comparisons-file comparisons-report comparisons-csv comparisons-worst comparisons-events shares-detail
+  GET    comparisons-file comparisons-report comparisons-worst comparisons-events shares-detail
   GET    runs-detail samples-detail samples-trace
 200 200 200 200 401 200 200 200
   GET    schema me teams-list members-list tokens-list jobs-list uploads-list models-list pairs-list datasets-list

@@ -121,7 +121,7 @@ def test_commands_that_ask_a_lab_are_answered(world, address, folder: Path, sett
             elif "POST" in line and "comparisons" in line:
                 ids["comparisons"] = json.loads(answers[-1])["id"]
     assert any("drafthouse_database_up 1" in answer for answer in answers)
-    assert "tokens" in (folder / "samples.csv").read_text()
+    assert "accepted" in (folder / "rounds.csv").read_text()
 
 
 def at(address: str, line: str, ids: dict[str, Any]) -> str:  # noqa: F811
