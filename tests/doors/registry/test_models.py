@@ -82,7 +82,7 @@ def test_a_gguf_file_gives_its_facts(world, gemma_file):
 def test_a_pair_with_a_gguf_file_is_checked_by_a_worker(world, gemma_file):
     by = world.actor(world.bob)
     upload = make.upload(by, {"one.gguf": gemma_file})
-    model = services.add_uploaded_model(name="g", upload=upload, by=by)
+    model = services.add_model(name="g", upload=upload, by=by)
     assert [found["topic"] for found in services.add_pair(name="p", target=model, by=by).findings] == ["models"]
 
 
@@ -243,16 +243,6 @@ def test_what_has_not_changed_is_not_sent_again_and_what_has_is_not_changed_blin
     assert deleted.status_code == 204
 
 
-def test_asking_twice_with_one_idempotency_key_registers_once(world):
-    upload = make.upload(world.actor(world.bob), make.checkpoint())
-    client, body = world.api(world.bob), {"name": "tiny", "upload": str(upload.pk)}
-    answers = [client.post("/api/v1/models/", body, headers={"Idempotency-Key": "k1"}) for _ in range(2)]
-    assert answers[0].json() == answers[1].json() and answers[1]["Idempotent-Replay"] == "true"
-    assert [answer.status_code for answer in answers] == [202, 202] and LanguageModel.objects.count() == 1
-    other = client.post("/api/v1/models/", {**body, "name": "x"}, headers={"Idempotency-Key": "k1"})
-    assert (other.status_code, other.json()["code"]) == (409, "idempotency-key-reused")
-
-
 @pytest.mark.django_db(transaction=True)
 def test_no_transaction_is_open_while_files_are_read(world):
     """SQLite has one writer: while a transaction parsed a file, nobody else could write."""
@@ -276,6 +266,6 @@ def test_no_transaction_is_open_while_files_are_read(world):
     for address, body in asked:
         reads.clear()
         with connection.execute_wrapper(watch):
-            answer = client.post(f"/api/v1/{address}/", body, headers={"Idempotency-Key": address})
+            answer = client.post(f"/api/v1/{address}/", body)
         assert answer.status_code in (201, 202), answer.json()
         assert not reads[0]  # later, the answer names the files

@@ -66,7 +66,7 @@ def shown(client, model):
 
 def test_a_refused_or_broken_model_makes_no_pair_and_no_path_of_the_server_is_told(world, by):
     broken = make.upload(by, make.checkpoint(**{"tokenizer.json": b"{"}))
-    draft = services.add_uploaded_model(name="draft", upload=broken, by=by)
+    draft = services.add_model(name="draft", upload=broken, by=by)
     body = {"target": str(make.model(by).pk), "draft": str(draft.pk)}
     answer = world.api(world.bob).post("/api/v1/pairs/check/", body)
     assert answer.status_code == 400

@@ -53,7 +53,7 @@ def test_a_pair_may_lack_its_draft(world):
 
 def test_a_target_that_cannot_be_read_is_refused_as_the_target(world, by):
     broken = make.upload(by, make.checkpoint(**{"tokenizer.json": b"{"}))
-    target = services.add_uploaded_model(name="broken", upload=broken, by=by)
+    target = services.add_model(name="broken", upload=broken, by=by)
     answer = post(world, "pairs/", {"name": "p", "target": str(target.pk)})
     assert (answer.status_code, answer.json()["field"]) == (400, "target")
     assert not Pair.objects.exists()

@@ -17,7 +17,7 @@ from webapp.config.connections import Config, Limits
 from webapp.config.server import configured, listen
 
 PATIENCE = 300  # s; nothing here takes that long, it only keeps a failure from hanging
-SHORT = Limits(header_s=0.3, body_s=0.3, body_bytes_per_s=10_000, reading_s=0.5, connections=6, connections_each=3)
+SHORT = Limits(sending_s=0.3, bytes_per_s=10_000, reading_s=0.5, connections=6, connections_each=3)
 MUCH = b"x" * 64 * 1024
 
 
@@ -157,7 +157,7 @@ def test_a_second_request_on_the_same_connection_has_its_own_time_for_headers(we
 def test_who_reads_nothing_of_a_long_answer_is_cut_off_socket_or_not(web):
     line = web.line()
     line.sendall(b"GET /much HTTP/1.1\r\nHost: x\r\n\r\n")
-    web.until(lambda: not web.config.crowd.by_address)
+    web.until(lambda: not web.config.by_address)
     line = web.line()
     line.sendall(
         b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -165,13 +165,13 @@ def test_who_reads_nothing_of_a_long_answer_is_cut_off_socket_or_not(web):
     )
     assert line.recv(65536).startswith(b"HTTP/1.1 101 ")
     line.sendall(b"\x81\x84\0\0\0\0much")  # a text, masked with zeros
-    web.until(lambda: not web.config.crowd.by_address)
+    web.until(lambda: not web.config.by_address)
 
 
 def test_one_address_has_only_so_many_connections_and_others_still_have_theirs(web):
     for _ in range(3):
         web.line()
-    web.until(lambda: web.config.crowd.by_address.total() == 3)
+    web.until(lambda: web.config.by_address.total() == 3)
     refused = everything(web.line())
     assert refused.startswith(b"HTTP/1.1 429 ") and b"retry-after: 10" in refused
     other = web.line("127.0.0.2")
@@ -182,8 +182,10 @@ def test_one_address_has_only_so_many_connections_and_others_still_have_theirs(w
 def test_all_together_have_only_so_many_connections(web):
     for number in range(6):
         web.line(f"127.0.0.{2 + number}")
-    web.until(lambda: web.config.crowd.by_address.total() == 6)
-    assert everything(web.line("127.0.0.9")).startswith(b"HTTP/1.1 503 ")
+    web.until(lambda: web.config.by_address.total() == 6)
+    one_more = web.line("127.0.0.9")
+    one_more.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+    assert everything(one_more).startswith(b"HTTP/1.1 503 ")
 
 
 def test_a_proxy_may_have_more_connections_than_one_client(settings):
@@ -198,17 +200,17 @@ def test_a_proxy_may_have_more_connections_than_one_client(settings):
 
 
 def test_a_connection_that_ends_leaves_room_for_another_also_when_it_was_a_socket():
-    with serving(Limits(connections=1)) as web:
+    with serving(Limits(connections_each=1)) as web:
         for _ in range(3):
             with connect(f"ws://127.0.0.1:{web.port}/", open_timeout=PATIENCE) as socket_:
                 socket_.send("hello")
                 assert socket_.recv(PATIENCE) == "hello"
-            web.until(lambda: not web.config.crowd.by_address)
+            web.until(lambda: not web.config.by_address)
 
 
 def test_a_socket_outlives_every_clock_of_a_request(web):
     with connect(f"ws://127.0.0.1:{web.port}/", open_timeout=PATIENCE) as socket_:
         with pytest.raises(TimeoutError):
-            socket_.recv(3 * SHORT.header_s)
+            socket_.recv(3 * SHORT.sending_s)
         socket_.send("still here")
         assert socket_.recv(PATIENCE) == "still here"

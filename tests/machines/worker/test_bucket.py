@@ -14,7 +14,7 @@ from worker.pulse import Hold
 
 @pytest.fixture
 def model(team, bucket, checkpoints):  # noqa: F811
-    return registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+    return registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
 
 
 def test_weights_are_fetched_once_into_the_workers_cache(model, bucket, make_worker, checkpoints):  # noqa: F811

@@ -224,7 +224,7 @@ def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once_by_the_teams_
 ):
     answering.repositories["some/model"].readers = ("good",)
     accounts.set_hub_token(team=team.home, token="good", by=team)
-    model = registry.add_hub_model(name="far", hub_id="some/model", revision="", by=team)
+    model = registry.add_model(name="far", hub_id="some/model", revision="", by=team)
     hands = make_worker(queue="light")
     hands.look()
     model.refresh_from_db()
@@ -232,7 +232,7 @@ def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once_by_the_teams_
     assert JobEvent.objects.filter(sentence__startswith="Fetching some/model from the hub: ").count() == 1
     given = len(answering.given)
 
-    registry.add_hub_model(name="again", hub_id="some/model", revision=COMMIT, by=team)
+    registry.add_model(name="again", hub_id="some/model", revision=COMMIT, by=team)
     hands.look()
     assert list(LanguageModel.objects.values_list("state", flat=True)) == ["ready", "ready"]
     assert len(answering.given) == given
@@ -241,7 +241,7 @@ def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once_by_the_teams_
 def test_another_team_gets_no_gated_model_out_of_the_cache(answering, team, make_worker):
     answering.repositories["some/model"].readers = ("good",)
     fetch("some/model", token="good")
-    model = registry.add_hub_model(name="theirs", hub_id="some/model", revision=COMMIT, by=team)
+    model = registry.add_model(name="theirs", hub_id="some/model", revision=COMMIT, by=team)
     make_worker(queue="light").look()
     model.refresh_from_db()
     assert model.state == "refused" and model.reason.startswith("some/model is gated. ")

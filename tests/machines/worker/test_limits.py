@@ -38,7 +38,7 @@ def checked(team, make_worker, checkpoints):
     """Check a model, and return it as it is then."""
 
     def check() -> LanguageModel:
-        model = registry.add_uploaded_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+        model = registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
         make_worker(queue="light").look()
         model.refresh_from_db()
         return model

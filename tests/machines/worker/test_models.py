@@ -23,7 +23,7 @@ from worker.gguf_folders import folder_of_gguf
 def check(team, make_worker, checkpoints):
     def check_one(**changed: bytes) -> LanguageModel:
         upload = make.upload(team, {**checkpoints["draft"], **changed})
-        model = registry.add_uploaded_model(name="one", upload=upload, by=team)
+        model = registry.add_model(name="one", upload=upload, by=team)
         make_worker(queue="light").look()
         model.refresh_from_db()
         return model
@@ -45,7 +45,7 @@ def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_
     """As repositories have them beside the model: what was looked at when it came is what runs."""
     own = {f"m/{name}": content for name, content in checkpoints["draft"].items()}
     others = {"m/onnx/config.json": b"{}", "m/onnx/tokenizer.json": b"{}", "zz/config.json": b"{}", "zz/evil.py": b""}
-    model = registry.add_uploaded_model(name="one", upload=make.upload(team, own | others), by=team)
+    model = registry.add_model(name="one", upload=make.upload(team, own | others), by=team)
     make_worker(queue="light").look()
     model.refresh_from_db()
     assert (model.state, model.reason) == ("ready", "")
@@ -97,7 +97,7 @@ def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, make_worker, gguf_file):
     upload = make.upload(team, {"tiny.gguf": gguf_file.read_bytes()})
-    model = registry.add_uploaded_model(name="one", upload=upload, by=team)
+    model = registry.add_model(name="one", upload=upload, by=team)
     make_worker(queue="light").look()
     model.refresh_from_db()
     assert (model.state, model.reason) == ("ready", "")
@@ -115,7 +115,7 @@ def test_a_model_that_could_not_be_looked_at_says_why_and_is_not_refused(
     team, make_worker, settings, tmp_path, checkpoints
 ):
     settings.MODEL_ROOTS = [tmp_path]
-    model = registry.add_path_model(name="far", path=str(tmp_path / "far"), by=team)
+    model = registry.add_model(name="far", path=str(tmp_path / "far"), by=team)
     make_worker(queue="light").look()
     model.refresh_from_db()
     assert Job.objects.get().state == "failed"
