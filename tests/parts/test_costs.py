@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Sequence
 from functools import partial
@@ -154,24 +155,15 @@ def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
     assert costs.verify(2, 8) == pytest.approx(0.013)
 
 
-def test_prices_are_read_as_they_were_written_and_as_earlier_versions_wrote_them() -> None:
+def test_prices_are_read_as_they_were_written() -> None:
     """Cards of classifiers, prices of runs and plans are plain data in databases and files."""
     one = CostModel.of_one((0.0, 1.0, 1.5, 2.0), 0.2, 0.1, 0.05, 0.02, decision=0.01, mixing=0.03)
     old = {"target": [0.0, 1.0, 1.5, 2.0], "draft": 0.2, "draft_round": 0.1, "catch_up": 0.05, "round": 0.02}
     old |= {"decision": 0.01, "reading": 0.0, "token": 0.0, "tree": 0.0, "in_tree": 0.0, "mixing": 0.03}
     assert one.for_one() == old and CostModel.from_dict(json.loads(json.dumps(old))) == one
-    together = {
-        "verify": {"2": [[2, 0.5]]},
-        "draft": [[2, 0.1]],
-        "rest": [[2, 0.3]],
-        "prompts": [[0, 0.0]],
-        "pieces": [],
-    }
-    joint = CostModel.from_dict({**together, "begin": [[2, 0.2]], "noise": [32, 0.5]})
-    assert (joint.verify(2, 2), joint.drafted(2, 3), joint.fixed(2)) == pytest.approx((0.5, 0.5, 0.3))
-    beside = CostModel.from_dict({"source": "here", "passes": old, "branch_step": [0.0, 0.3, 0.4], "opening": 0.6})
-    assert (beside.prepare(2), beside.opening, beside.verify(1, 3)) == (0.4, 0.6, 2.0)
-    assert CostModel.from_dict(json.loads(json.dumps(beside.to_dict()))).for_one() == old
+    ahead = dataclasses.replace(one, branches=[(1, 0.3), (2, 0.4)], opening=0.6)
+    stored = CostModel.from_dict(json.loads(json.dumps(ahead.to_dict())))
+    assert (stored.prepare(2), stored.opening, stored.for_one()) == (0.4, 0.6, old)
 
 
 # Context -------------------------------------------------------------------------------------------------------------

@@ -84,35 +84,3 @@ def test_a_strategy_that_would_hide_or_double_another_is_refused(name: str, tmp_
 def test_a_folder_of_strategies_that_is_not_there_is_named(tmp_path: Path) -> None:
     done = with_strategies(tmp_path / "nowhere", "-c", "import decoding.strategies")
     assert done.returncode != 0 and "nowhere, which is not a folder" in done.stdout.splitlines()[-1]
-
-
-def with_package(folder: Path, module: str, *command: str) -> subprocess.CompletedProcess[str]:
-    """Run with a package `acme` installed whose entry point names its module `acme.one_more`."""
-    about = folder / "acme-1.0.dist-info"
-    for each in (about, folder / "acme"):
-        each.mkdir()
-    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme\nVersion: 1.0\n")
-    (about / "entry_points.txt").write_text("[drafthouse.strategies]\none-more = acme.one_more\n")
-    (folder / "acme" / "one_more.py").write_text(module)
-    path = os.pathsep.join((str(ROOT), str(folder)))
-    return subprocess.run(
-        [sys.executable, *command], env={**os.environ, "PYTHONPATH": path}, capture_output=True, text=True
-    )
-
-
-def test_an_installed_package_brings_a_strategy(tmp_path: Path) -> None:
-    done = with_package(tmp_path, example(), "-P", "-m", "worker.terminal.compare", "--help")
-    assert done.returncode == 0, done.stderr
-    assert "one-more" in done.stdout
-
-
-BROKEN_PACKAGES = {
-    "cannot be used: No module named 'nowhere'": "import nowhere",
-    "has the slug 'static'": SOUND.format(slug="static", role="ranked"),
-}
-
-
-@pytest.mark.parametrize("says", BROKEN_PACKAGES)
-def test_a_package_with_a_broken_strategy_is_named(says: str, tmp_path: Path) -> None:
-    done = with_package(tmp_path, BROKEN_PACKAGES[says], "-c", "import decoding.strategies")
-    assert done.returncode != 0 and says in done.stderr.splitlines()[-1]
