@@ -94,8 +94,8 @@ def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, read
     page.keyboard.press("ArrowRight")
     expect(page.locator("#told")).to_contain_text(f"{points[1]['drafted']:.1f} tokens drafted a round")
     with page.expect_download() as saved:
-        page.get_by_role("button", name="Save as SVG: when to stop").click()
-    assert saved.value.suggested_filename == "sweep.svg"
+        page.get_by_role("button", name="Save as PNG: when to stop").click()
+    assert saved.value.suggested_filename == "sweep.png"
     page.click("text=Compare with this threshold")
     expect(page.locator(".plan")).to_contain_text("disco:threshold,threshold=0.1")
 
