@@ -26,7 +26,7 @@ from decoding.trace.events import EventSink, NullSink, Recorder, to_dict
 from decoding.vocabularies.shared import check_scores
 from worker import noise
 from worker.jobs.comparison import Compare
-from worker.jobs.comparison.messages import READING, Audited, Broke, SampleDecoded, Weighed, Which, called
+from worker.jobs.comparison.messages import READING, Audited, Broke, SampleDecoded, Tuned, Weighed, Which, called
 from worker.messages import JobProgress, PairLoaded, Report
 from worker.servers import local_pids
 from worker.started_server import started
@@ -145,6 +145,8 @@ class Heard:
                 self._step(report)
             case PairLoaded():
                 self._loaded(report)
+            case Tuned():
+                self.loaded = replace(self.loaded, hardware=report.hardware)
             case Weighed():
                 self._weighed(report)
             case SampleDecoded():

@@ -21,6 +21,7 @@ from decoding.measure.comparison import Measurement
 from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
+from decoding.models.fast.runner import FastRunner
 from decoding.prompts.prompt import first_turns
 from decoding.replay.weighing import settle_prices
 from decoding.trace.events import EventSink
@@ -34,6 +35,7 @@ from worker.jobs.comparison.messages import (
     Broke,
     SampleDecoded,
     ToCompare,
+    Tuned,
     Weighed,
     Which,
 )
@@ -87,8 +89,12 @@ class Comparing:
         """Decode the missing samples, and report each when it is finished."""
         self._read_prompts()
         self._measurement.choices = self._begin()
-        self._emit(self._described(loaded))
+        described = self._described(loaded)
+        self._emit(described)
         self._measurement.warm_up(on_progress=lambda done, due: self._emit(JobProgress(WARMING, done, due)))
+        if isinstance(target := self._pair.target, FastRunner) and (found := target.judging.told):
+            kernels = {**target.facts.kernels, **found}
+            self._emit(Tuned({**described.hardware, "kernels": kernels}))
         self._weigh()
         self._decode_all()
 

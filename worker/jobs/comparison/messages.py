@@ -52,6 +52,13 @@ class Weighed(Report):
 
 
 @dataclass(frozen=True, slots=True)
+class Tuned(Report):
+    """The hardware of `PairLoaded`, with what the warm-up has chosen on it."""
+
+    hardware: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Began(Report):
     """The engine begins to decode this sample. If the engine dies, the sample is lost."""
 

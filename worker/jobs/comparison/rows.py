@@ -31,6 +31,7 @@ from worker.jobs.comparison.messages import (
     SampleDecoded,
     ToCompare,
     TracesGrown,
+    Tuned,
     Weighed,
     Which,
     called,
@@ -87,7 +88,7 @@ class ComparisonRows:
 
     def note(self, report: Report) -> None:
         match report:
-            case PairLoaded():
+            case PairLoaded() | Tuned():
                 self._begin_on({"drafthouse": version(), **report.hardware})
             case Weighed():
                 self._keep_prices(report)
