@@ -34,6 +34,7 @@ from decoding.models.runner import read_prompt
 from decoding.prompts.prompt import PromptItem
 from decoding.strategies import static, suffix
 from decoding.trace.events import Recorder
+from decoding.vocabularies.shared import require_scores
 
 LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
 LEAST_PROMPTS = 16  # with fewer prompts, this process is done before a copy has loaded
@@ -111,7 +112,7 @@ class RecordingWorkers:
     def __init__(self, pair: ModelPair, copies: int = 0) -> None:
         pair.require_draft(RECORDING)
         if pair.bridge:
-            pair.bridge.require_scores("A recording")
+            require_scores(pair.bridge.method, "A recording")
         self.pair = pair
         self._copies = [_Copy(pair.again) for _ in range(copies)] if pair.again else []
 

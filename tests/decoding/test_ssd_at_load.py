@@ -30,8 +30,8 @@ from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
 from decoding.ssd.policy.misses import LEAST, Misses
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
-from decoding.ssd.transport.messages import Question, SpeculatorRecipe
-from decoding.ssd.transport.speculators import Speculators
+from decoding.ssd.speculator.speculator import Question, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.trace.events import Anticipated, Event, Recorder
 from tests.kit.loads import PROMPTS, SAMPLINGS
 from tests.kit.pairs import LETTERS, Letters

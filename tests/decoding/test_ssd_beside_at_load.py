@@ -25,21 +25,15 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import DraftLost
 from decoding.models.checkpoints import load
-from decoding.models.runner import ModelRunner
+from decoding.models.runner import ModelRunner, run_one
+from decoding.ssd.speculator.speculator import Postscript, Question, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, runner_in
 from decoding.ssd.transport.draft_server import DraftServer
+from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.mailbox import answering, connect
-from decoding.ssd.transport.messages import (
-    Question,
-    SpeculatorRecipe,
-    check_reply,
-    no_postscript,
-    pack_answers,
-    pack_entry,
-    unpack_answers,
-)
-from decoding.ssd.transport.speculators import Speculators
+from decoding.ssd.transport.messages import check_reply, pack_answers, pack_entry, unpack_answers
 from decoding.trace.events import Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
 from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, alike, run, table_draft, texts
@@ -229,8 +223,8 @@ def test_scores_arrive_whole_behind_the_reason_that_another_text_has_none() -> N
     answers = [(DraftLost("It ended."), None), (draft, scores)]
     refused, drafted = unpack_answers(bytearray(b"".join(pack_answers(answers))))
     with pytest.raises(DraftLost, match="It ended"):
-        refused(no_postscript)
-    arrived = drafted(no_postscript)
+        refused(Postscript)
+    arrived = drafted(Postscript)
     assert arrived.tokens == (1, 2) and arrived.scores is not None and torch.equal(arrived.scores, scores)
 
 
@@ -239,9 +233,9 @@ def test_what_another_exchange_has_overwritten_is_not_waited_for(process: Asking
     first, second = BesideExchange(process), BesideExchange(process)
     draft = World.of_tables(12, 7).draft
     for exchange in (first, second, first):
-        questioner = exchange.enter(recipe(), [2, 1], draft, Clock())
-        exchange.extend_all([questioner.ask(None, 20)])
-        assert questioner.take().source == "fresh" and not questioner.why_lost
+        drafter = SsdDrafter(exchange, recipe(), draft, Clock())
+        drafter.prepare([2, 1])
+        assert run_one(drafter.draft_steps([2, 1], 20)).source == "fresh" and not drafter.why_lost
 
 
 # Bad ends -------------------------------------------------------------------------------------------------------------

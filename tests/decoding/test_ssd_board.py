@@ -13,11 +13,10 @@ from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
-from decoding.ssd.speculator.answering import Ready
+from decoding.ssd.speculator.speculator import Question, Ready, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
-from decoding.ssd.transport.messages import Question, SpeculatorRecipe
-from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Verified
 from tests.kit.linux import LINUX
 from tests.kit.patient import Patient

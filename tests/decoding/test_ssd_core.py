@@ -24,8 +24,8 @@ from decoding.ssd.memory import GIB, check_branches
 from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.policy.planner import planner_for
 from decoding.ssd.speculator.drawing import DraftedChain, Estimator, bend
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
-from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.trace.events import Anticipated
 from tests.kit.table import TableRunner
 from tests.kit.worlds import Solo, World, some_classifier, state_of, tables

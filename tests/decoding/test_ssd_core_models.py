@@ -13,7 +13,7 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.ssd.transport.messages import SpeculatorRecipe
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from tests.kit.models import GPT2, LLAMA, fast_runner, save
 from tests.kit.runners import Watched
 from tests.kit.worlds import Solo

@@ -22,9 +22,10 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.fast.runner import FastRunner
+from decoding.models.runner import run_one
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.ssd.transport.two_lanes import Lane, Lanes, open_lanes
 from decoding.trace.events import Anticipated, Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
@@ -156,11 +157,11 @@ def test_a_sample_without_room_for_a_draft_has_none() -> None:
     recipe = SpeculatorRecipe(SpeculatorSettings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
     with torch.inference_mode():
         exchange = ExchangeHere(lanes)
-        questioner = exchange.enter(recipe, PROMPT, world.draft, Clock())
-        exchange.extend_all([questioner.ask(None, 0)])
-        assert questioner.take() is EMPTY
-        exchange.meanwhile(lambda: False)
-        assert questioner.postscript().preparation.passes == 0
+        drafter = SsdDrafter(exchange, recipe, world.draft, Clock())
+        drafter.prepare(PROMPT)
+        assert run_one(drafter.draft_steps(PROMPT, 0)) is EMPTY
+        drafter.meanwhile(lambda: False)
+        assert drafter.anticipated(1) is None
 
 
 # On a GPU ------------------------------------------------------------------------------------------------------------

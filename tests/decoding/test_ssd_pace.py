@@ -18,7 +18,7 @@ from decoding.models.runner import ModelRunner
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
-from decoding.ssd.transport.messages import SpeculatorRecipe
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.trace.events import Origin
 from tests.kit.runners import Watched
 from tests.kit.table import TableRunner

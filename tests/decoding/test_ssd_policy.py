@@ -8,19 +8,15 @@ import pytest
 
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.replay.ssd.playing import SimulatedDraft
-from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
+from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices
 from decoding.trace.events import Backup
 
 END = 9
 
 
 def policy(backup: WantedBackup = "neural", prices: TokenPrices | None = None) -> SsdPolicy:
-    return SsdPolicy(
-        SpeculatorSettings(lookahead=4, branches=6, backup=backup),
-        {END},
-        prices,
-        lambda text, count: [len(text), END, 1][:count],
-    )
+    settings = SpeculatorSettings(lookahead=4, branches=6, backup=backup)
+    return SsdPolicy(Plan(settings, prices, lambda seed, text, count: [len(text), END, 1][:count]), {END})
 
 
 def test_branches_are_final_when_they_are_done_or_would_not_grow_unless_they_are_too_long_to_verify_whole() -> None:
@@ -47,7 +43,7 @@ def test_a_backup_copies_what_is_sure_as_the_text_grows(
     name: WantedBackup, instead: tuple[Backup, Sequence[int]]
 ) -> None:
     settings = SpeculatorSettings(lookahead=4, backup=name)
-    decides = SsdPolicy(settings, {END}, None, lambda text, count: [len(text), END])
+    decides = SsdPolicy(Plan(settings, random_tokens=lambda seed, text, count: [len(text), END]), {END})
     decides.read([5, 5, 1, 2])
     decides.read([1, 2, 3, END, 4, 1, 2])
     assert decides.after_a_miss(4) == ("copy", [3, END])
@@ -61,7 +57,7 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
     guesses = [[50, 51, 52] for _ in range(3)]
     chosen = []
     for text in ([*range(30), *range(20)], [*range(50)]):
-        decides = SsdPolicy(settings)
+        decides = SsdPolicy(Plan(settings))
         decides.read(text)
         chosen.append(decides.choose(SimulatedDraft((20, 21), "hit", "", 0, None), (), guesses))
     sure, unknown = chosen
@@ -80,7 +76,7 @@ def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_
 
 def test_the_first_step_is_never_put_off() -> None:
     now_ns = 0
-    decides = SsdPolicy(SpeculatorSettings(backup="neural"), clock_ns=lambda: now_ns)
+    decides = SsdPolicy(Plan(SpeculatorSettings(backup="neural")), clock_ns=lambda: now_ns)
     draft = SimulatedDraft((1, 2), "hit", "", 0, None)
     for _ in range(5):
         decides.pace.note_draft()
