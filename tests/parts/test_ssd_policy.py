@@ -65,15 +65,6 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
     assert len(unknown.outcomes) > 3
 
 
-def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_judges() -> None:
-    decides = policy("copy", TokenPrices(waiting=0.5, beside=0.1))
-    before = decides.planner.acceptance
-    decides.learn_outcome(SimulatedDraft((1, 2), "miss", "copy", 0, 1), 0, 5)
-    assert decides.planner.acceptance == before
-    decides.learn_outcome(SimulatedDraft((1, 2), "miss", "neural", 0, 1), 0, 5)
-    assert decides.planner.acceptance < before
-
-
 def test_the_first_step_is_never_put_off() -> None:
     now_ns = 0
     decides = SsdPolicy(Plan(SpeculatorSettings(backup="neural")), clock_ns=lambda: now_ns)
@@ -87,15 +78,3 @@ def test_the_first_step_is_never_put_off() -> None:
     now_ns += 900
     assert decides.puts_off_step(drafted=2, depth=1, is_done=True)
     assert not decides.puts_off_step(drafted=2, depth=0, is_done=False)
-
-
-def test_branches_go_where_the_target_was_found_before() -> None:
-    decides = policy()
-    draft = SimulatedDraft((1, 2, 3, 4), "hit", "", 0, 1)
-    guesses = [[10 * k + rank for rank in range(6)] for k in range(5)]
-    before = decides.choose(draft, (), guesses)
-    for _ in range(60):
-        decides.choose(draft, (), guesses)
-        decides.learn_outcome(draft, 0, 0)  # the first token is refused each time, and the first guess is right
-    after = decides.choose(draft, (), guesses)
-    assert after.fanout[0] > before.fanout[0] and after.predicted_hit > before.predicted_hit
