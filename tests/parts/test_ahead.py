@@ -6,7 +6,6 @@ Without drafts they choose their own next token, one token ahead. Drafts are jud
 from __future__ import annotations
 
 from contextlib import nullcontext
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -37,10 +36,7 @@ ALONE, STATIC = choose("autoregressive"), choose("static", {"lookahead": 4})
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"repetition_penalty": 1.3},
-    {"temperature": 0.9},
-    {"temperature": 0.9, "repetition_penalty": 1.4},
     {"temperature": 0.9, "repetition_penalty": 0.8, "top_k": 5},
-    {"temperature": 0.9, "top_p": 0.8},
 ]
 
 
@@ -86,7 +82,7 @@ def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> 
             assert decoded(runner, no_draft(), sampling, prompt) == decoded(runner, waits(), sampling, prompt)
 
 
-@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
 def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     rehearse(runner)
@@ -121,7 +117,7 @@ def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path
     assert begun == [True] * 11 + [False]
 
 
-@pytest.mark.parametrize("by", [ALONE, STATIC], ids=label)
+@pytest.mark.parametrize("by", [STATIC], ids=label)
 def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by: Choice) -> None:
     first = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     sampling = Sampling(max_new_tokens=20, temperature=0.9, repetition_penalty=1.3, ignore_eos=True)
@@ -139,15 +135,6 @@ def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by
             batch.step()
     for number, each in enumerate(together):
         assert each.decoded == decoded(first, waits(), sampling, TEXT[number : number + 6])
-
-
-def test_rounds_that_went_ahead_follow_each_other_in_the_trace(tmp_path: Path) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    rehearse(runner)
-    _, recorder = World(runner, runner).run(ALONE, TEXT[:6], Sampling(max_new_tokens=12, ignore_eos=True))
-    rounds = [event for event in recorder.events if isinstance(event, Verified)]
-    assert len(rounds) == 12 and all(each.accepted == 0 and each.wait_ns >= 0 for each in rounds)
-    assert all(one.end_ns <= other.start_ns for one, other in pairwise(rounds))
 
 
 def test_a_model_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path) -> None:
@@ -275,7 +262,7 @@ class Counting(Choosings):
 
 
 @on_a_gpu
-@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
 def test_a_verification_is_launched_before_the_host_reads_the_draft(
     tmp_path: Path, settings: dict[str, Any], device: torch.device
 ) -> None:
@@ -328,7 +315,7 @@ def test_a_draft_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Pat
 
 
 @on_a_gpu
-@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
 def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
     tmp_path: Path, settings: dict[str, Any], device: torch.device
 ) -> None:

@@ -43,14 +43,6 @@ from tests.kit.worlds import World, state_of
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_a_comparison_at_any_load_is_the_text_of_one_user(load: Load) -> None:
-    choices = parse_choices("autoregressive,static:3,disco,lookup:4,ngram=3,ssd:4,branches=12,backup=neural")
-    alone = decoded(choices, SAMPLINGS["ratio"])
-    together = decoded([choice.at(load) for choice in choices], SAMPLINGS["ratio"])
-    assert texts(together) == texts(alone)
-
-
 @torch.inference_mode()
 def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     passes: list[int] = []
@@ -160,11 +152,6 @@ def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_c
         ).longest
         == 0
     )
-
-
-def test_memory_that_is_free_now_is_what_caches_may_take() -> None:
-    endless, two = pair(context=2**60), choose("static").at(Load(2))
-    assert "memory holds the caches of 1 text" in endless.hardware_of(two)
 
 
 def at_once(samples: abc.Sequence[SampleResult]) -> int:
@@ -277,11 +264,6 @@ def test_a_user_of_a_closed_loop_asks_again_when_he_has_his_answer() -> None:
 def test_a_load_that_cannot_be_is_refused(concurrencies: list[int], rates: list[float], words: str) -> None:
     with pytest.raises(BadLoad, match=words):
         loads(concurrencies, rates)
-
-
-def test_loads_run_from_the_lightest_to_the_heaviest() -> None:
-    assert loads([8, 1], [2.0]) == (ONE, Load(8), Load(rate=2.0))
-    assert loads([], []) == (ONE,)
 
 
 # Figures --------------------------------------------------------------------------------------------------------------

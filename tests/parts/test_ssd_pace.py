@@ -18,7 +18,7 @@ from decoding.models.runner import ModelRunner
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
-from decoding.ssd.transport.messages import SpeculatorRecipe
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.trace.events import Origin
 from tests.kit.runners import Watched
 from tests.kit.table import TableRunner
@@ -75,12 +75,6 @@ def test_how_long_a_verification_takes_is_learnt_from_when_the_question_was_aske
     assert pace.would_delay(4, saved_ns=0)
 
 
-def test_it_is_taken_all_the_same_where_it_is_of_more_use_than_the_wait() -> None:
-    pace, clock = paced(rounds=5, took=2000, step=500)
-    clock.now += 1700
-    assert pace.would_delay(4, saved_ns=199) and not pace.would_delay(4, saved_ns=200)
-
-
 def test_a_verdict_that_is_overdue_may_take_any_time() -> None:
     pace, clock = paced(rounds=5, took=2000, step=500)
     clock.now += 2999
@@ -96,15 +90,6 @@ def test_nothing_is_put_off_by_times_that_are_not_known() -> None:
     pace, clock = paced(rounds=2, took=2000, step=500)
     clock.now += 1900
     assert not pace.would_delay(4, saved_ns=0)
-
-
-def test_a_round_that_was_interrupted_by_others_changes_little() -> None:
-    pace, clock = paced(rounds=5, took=2000, step=500)
-    clock.now += 900_000
-    pace.note_round(draft(4), 3, pace.elapsed_ns())
-    pace.note_draft()
-    clock.now += 3000
-    assert pace.would_delay(4, saved_ns=0)  # due at 3,200 at the latest: 2,000 and a sixth of four times that
 
 
 def test_a_token_is_of_use_by_what_it_would_take_alone_but_no_more_than_it_is_worth() -> None:
