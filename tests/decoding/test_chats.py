@@ -283,7 +283,7 @@ def by_prompt(samples: list[SampleResult]) -> dict[str, dict[str, SampleResult]]
 
 def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> None:
     talk.warm_up()
-    found = by_prompt([sample for group in talk.run() for sample in group])
+    found = by_prompt(talk.run())
     assert list(found) == ["t", "t#2", "t#3", "o", "u", "u#2"]
     answers = {name: found[name]["autoregressive"] for name in found}
     assert answers["t"].rendered == "kbl"
@@ -297,17 +297,17 @@ def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> No
 
 def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Measurement) -> None:
     talk.sampling = Sampling(max_new_tokens=5, temperature=1.0, dice="ratio")
-    found = by_prompt([sample for group in talk.run() for sample in group])
+    found = by_prompt(talk.run())
     assert len({sample.text for sample in found["t"].values()}) > 1
     assert len({sample.prompt_tokens for sample in found["t#2"].values()}) == 1
 
 
 @pytest.mark.parametrize("load", [Load(2), Load(rate=400)], ids=str)
 def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Measurement, load: Load) -> None:
-    alone = {s.prompt: s.tokens for group in talk.run() for s in group if s.strategy == "autoregressive"}
+    alone = {s.prompt: s.tokens for s in talk.run() if s.strategy == "autoregressive"}
     talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     talk.__post_init__()
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     assert len(samples) == 12
     assert all(sample.tokens == alone[sample.prompt] for sample in samples)
 
@@ -315,7 +315,7 @@ def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Mea
 def test_each_repeat_follows_its_own_answers(talk: Measurement) -> None:
     talk.sampling, talk.repeats = Sampling(max_new_tokens=5, temperature=1.0), 2
     talk.choices = list(parse_choices("autoregressive"))
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     first, second = (s for s in samples if s.prompt == "t")
     assert first.text != second.text
     keys = [key for group in talk.schedule() for key in group if key.prompt.id == "t#2"]
@@ -323,18 +323,16 @@ def test_each_repeat_follows_its_own_answers(talk: Measurement) -> None:
         assert talk.reading.text(key.prompt, key.repeat) == f"kbl{answer.text}kcl"
 
 
-def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Measurement) -> None:
+def test_a_turn_that_no_longer_fits_is_refused(talk: Measurement) -> None:
     talk.pair.target.context = 12  # type: ignore[misc]
-    samples = [sample for group in talk.run() for sample in group]
-    assert {sample.prompt for sample in samples} == {"t", "t#2", "o", "u", "u#2"}
-    [why] = {str(why) for _, why in talk.left_out}
-    assert why.startswith("Prompt t#3 has") and "leaves no room" in why
+    with pytest.raises(BadPrompt, match=r"^Prompt t#3 has .* leaves no room"):
+        talk.run()
 
 
 def test_an_answer_ends_before_its_end_token(talk: Measurement) -> None:
     talk.pair.end_tokens = frozenset({int(talk.pair.tokenizer.encode("k")[0])})
     talk.choices, talk.sampling = list(parse_choices("autoregressive")), Sampling(max_new_tokens=40, temperature=1.5)
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     ended = [sample for sample in samples if sample.reason == "eos"]
     assert ended and all(sample.text == sample.answer + "k" for sample in ended)
     [first, later] = [s for s in samples if s.prompt in ("u", "u#2")]
@@ -350,18 +348,18 @@ def test_each_repeat_begins_elsewhere_and_asks_turns_in_order(talk: Measurement)
         order = [prompt.id for at, prompt in asked if at == repeat]
         later = [prompt for at, prompt in asked if at == repeat and prompt.follows]
         assert later and all(order.index(prompt.follows) + 1 == order.index(prompt.id) for prompt in later)
-    assert len([sample for group in talk.run() for sample in group]) == len(asked) and not talk.left_out
+    assert len(talk.run()) == len(asked)
 
 
 def test_a_server_that_does_not_say_what_it_accepted_is_ranked_by_its_time(talk: Measurement) -> None:
-    [base, *_] = [[s for s in group if s.strategy == "autoregressive"] for group in talk.run()]
+    base = [next(s for s in talk.run() if s.strategy == "autoregressive")]
     silent = [dataclasses.replace(sample, num_draft_tokens=None, num_accepted_draft_tokens=None) for sample in base]
     [loss] = ranked_by_loss(silent, base)
     assert (loss.speedup, loss.draft_acceptance_rate) == (1, None)
 
 
 def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Measurement) -> None:
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     base = [sample for sample in samples if sample.strategy == "autoregressive"]
     slow = {"t#3": 4, "o": 2}  # how many times as long
     own = [
@@ -382,14 +380,14 @@ def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Measurement) 
 
 def test_the_worst_plain_prompts_are_read_again_as_they_were() -> None:
     prompts = [PromptItem("x", "ab", "letters", "", "c")]
-    [group] = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
-    [line] = lines(ranked_by_loss(group, group), prompts, group)
+    samples = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
+    [line] = lines(ranked_by_loss(samples, samples), prompts, samples)
     assert read_prompts(line, "worst.jsonl") == prompts
 
 
 def test_a_logged_request_gets_no_more_tokens_than_it_asked_for() -> None:
     prompts = [PromptItem("short", "ab", max_tokens=3), PromptItem("long", "ab", max_tokens=90)]
     choices: list[Choice] = list(parse_choices("autoregressive,static:3"))
-    samples = [s for group in comparison(prompts=prompts, choices=choices).run() for s in group]
+    samples = comparison(prompts=prompts, choices=choices).run()
     assert [len(sample.tokens) for sample in samples] == [3, 3, 12, 12]
     assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}

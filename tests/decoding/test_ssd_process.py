@@ -195,7 +195,7 @@ def test_a_comparison_says_what_each_strategy_had_and_leaves_nothing(process: Dr
     pid = process.pid
     comparison = Measurement(pair, [PromptItem("1", "ab")], choices, Sampling(max_new_tokens=20))
     comparison.warm_up()
-    [samples] = comparison.run()
+    samples = comparison.run()
     assert len({sample.tokens for sample in samples}) == 1
     assert process.pid == pid  # one for all samples
     told = [pair.hardware_of(choice) for choice in choices]
