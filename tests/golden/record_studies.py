@@ -1,7 +1,7 @@
 """`python -m tests.golden.record_studies`: record the engine's results on the starter pair, for the tests of pages.
 
 The figures depend on the machine that recorded them and mean nothing. The tests rest on their shape, and
-`tests/worker/test_studies.py` compares that shape with what the engine makes today.
+`tests/machines/worker/test_studies.py` compares that shape with what the engine makes today.
 """
 
 from __future__ import annotations
