@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { labelled, onCurve, pieces, told, valuesOf } from "../../static/js/forms/curve.js";
-import { asked, beside, canBe, fromGrids, question, sentence, toRun } from "../../static/js/forms/whatif.js";
+import { asked, beside, canBe, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (ratio, low = ratio - 0.1, high = ratio + 0.1) => ({ ratio, low, high, prompts: 12 });
 const ran = (strategy, params, label, ratio, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(ratio), ...more });
@@ -84,13 +84,4 @@ test("an axis has room for points that are still to come", () => {
 
 test("of ssd it says too how often the outcome would have been prepared for", () => {
   assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /It would have prepared a branch for 75 % of the outcomes\./);
-});
-
-test("a page that is one file answers along the first slider, and once for a strategy without any", async () => {
-  const answers = fromGrids({
-    static: { param: "lookahead", of_all: { users: 1 }, answers: { 3: { label: "static:3" } } },
-    hybrid: { param: "", of_all: { users: 1 }, answers: { "": { label: "hybrid" } } },
-  });
-  assert.deepEqual((await answers("static", { lookahead: "3" })).answer, { users: 1, label: "static:3" });
-  assert.deepEqual((await answers("hybrid", {})).answer, { users: 1, label: "hybrid" });
 });

@@ -75,7 +75,7 @@ def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> No
     for sampling in (SHARED, greedy):
         recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
         counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), asked)  # noqa: B023
-        live = [s for group in Measurement(ready, ALL[-5:], [choice], sampling).run() for s in group]
+        live = Measurement(ready, ALL[-5:], [choice], sampling).run()
         assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
         assert counts.drafted == sum(s.num_draft_tokens for s in live)
 
@@ -108,7 +108,7 @@ def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made
     grown, plain = (study(ready, ALL[-5:], SHARED, tails=True, trees=trees) for trees in (True, False))
     planned, left_out = ({p.choice.label for p in predict(each, costs)} for each in (grown, plain))
     assert planned - left_out == {f"tree:{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4)}
-    live = [s for group in Measurement(ready, ALL[-5:], [paths], SHARED).run() for s in group]
+    live = Measurement(ready, ALL[-5:], [paths], SHARED).run()
     counts = grown.play(paths)
     assert counts.target_passes == sum(s.num_target_passes for s in live)
     assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
@@ -172,7 +172,7 @@ def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier
 
 def test_a_pair_without_a_classifier_says_so() -> None:
     with pytest.raises(BadStrategy, match="disco needs a classifier"):
-        list(Measurement(pair(), ALL[:1], [choose("disco")], SHARED).run())
+        Measurement(pair(), ALL[:1], [choose("disco")], SHARED).run()
 
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:

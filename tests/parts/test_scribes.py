@@ -53,8 +53,8 @@ def trace_of(sampling: Sampling, strategies: str) -> list[str]:
     """Return the trace that compare --trace writes."""
     file = StringIO()
     trace = TraceFile(file)
-    for _ in Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
-        trace.write()
+    Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run()
+    trace.write()
     return file.getvalue().splitlines()
 
 
