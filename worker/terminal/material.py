@@ -15,10 +15,11 @@ from decoding.vocabularies.fit import PairReport, check_pair
 from webapp.core.hub import HubModel, parse
 from worker import hub
 from worker.disk import NotNow
+from worker.messages import JobProgress
 from worker.terminal.files import ROOT, kept
 from worker.terminal.guarded import allow
 from worker.terminal.options import BadArguments
-from worker.terminal.progress import ProgressLine
+from worker.terminal.progress import ProgressLines
 
 MB = 10**6
 PER_TOKEN = 8 << 10  # bytes that a tokenizer takes while it is made and checked
@@ -104,18 +105,18 @@ def here(model: Path) -> Path:
     asked = parse(str(model))
     if asked is None or model.suffix == ".gguf":
         return model
-    line = ProgressLine(sys.stderr)
+    lines = ProgressLines(sys.stderr)
 
     def show(done: int, due: int) -> None:
         if due >= MB:
-            line.show(done // MB, due // MB, f"MB of {asked} from the hub", says_end=True)
+            lines.show(JobProgress(f"MB of {asked} from the hub", done // MB, due // MB))
 
     try:
         return hub.fetch(asked, lambda: True, show)
     except (BadCheckpoint, hub.Unreachable, NotNow) as trouble:
         raise BadCheckpoint(f"{model} is no folder here. {trouble}") from None
     finally:
-        line.close()
+        lines.close()
 
 
 def model_folder(path: Path) -> Path:
