@@ -248,7 +248,7 @@ def show(result: dict[str, Any], title: str) -> None:
 
 def measure_all(given: argparse.Namespace) -> None:
     limit, given.limit = given.limit, max(given.limit, given.train)
-    bench = read_bench(given, None, all_splits=True)
+    bench = read_bench(given)
     whole = Splits.of(bench.prompts)
     material = Splits(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
     other = Splits.of(read_prompt_file(given.other, None, None)).test[:limit]

@@ -51,7 +51,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
     servers = asked_servers(args.server, args.start)
     servers_only = args.servers_only
     strategies, remarks = _servers_alone(args, servers) if servers_only else _with_baseline(_choices(args, servers))
-    bench = read_bench(args, args.split, has_turns=True)
+    bench = read_bench(args, has_turns=True)
     rates, speeds = [rate for rate, _ in args.rate if rate], [speed for rate, speed in args.rate if not rate]
     asked_loads = loads(args.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
     _require_parts_of(strategies, bench)
@@ -96,7 +96,6 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="load no model here: prompts go to the servers as text, and nobody audits what they answer",
     )
-    group.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     group.add_argument(
         "--concurrency",
         type=list_of(count_of),

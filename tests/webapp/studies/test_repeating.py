@@ -29,7 +29,6 @@ def test_the_options_name_files_split_and_sampling(by):
     sampling = {"temperature": 0.3, "max_new_tokens": 24, "stop": ["a b"]}
     found = repeating.asked(launched(by, make.dataset(by), split="test", limit=2, sampling=sampling), None)
     args = parser_of("plan", "")
-    args.add_argument("--split")
     read = args.parse_args(shlex.split(str(found)))
     assert (str(read.target), str(read.draft), str(read.prompts)) == ("target", "draft", "prompts.jsonl")
     assert (read.split, read.limit, read.temperature, read.stop) == ("test", 2, 0.3, ["a b"])
