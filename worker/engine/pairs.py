@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
-from functools import partial
 from typing import Any
 
 import torch
@@ -55,11 +54,6 @@ def load_pair(
     )
 
 
-def _pair_again(local: LocalPair) -> ModelPair:
-    """Load it where nothing is resident yet."""
-    return load_pair(local, Residents())[0]
-
-
 def _pair_of(
     local: LocalPair, target: LoadedModel, draft: LoadedModel | None, shared: SharedTokens | None
 ) -> ModelPair:
@@ -86,7 +80,6 @@ def _pair_of(
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint) if draft else None,
         draft_process=process,
         renderer=Renderer(target.folder.path, local.template),
-        again=partial(_pair_again, local),
     )
 
 
