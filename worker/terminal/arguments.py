@@ -151,8 +151,8 @@ def _servers_alone(args: argparse.Namespace, servers: Sequence[AskedServer]) -> 
         raise BadArguments(
             "--servers-only loads no model here; leave out --strategies, --target, --draft and --template."
         )
-    if args.pair is None and args.prompts is None:
-        raise BadArguments("Servers alone need prompts: give --prompts FILE, or --pair starter for those of that pair.")
+    if args.prompts is None:
+        raise BadArguments("Servers alone need prompts: give --prompts FILE.")
     remark = "No model runs here, so nobody audits the answers: texts are only compared with the first server's."
     return [server.choice for server in servers], (remark,)
 

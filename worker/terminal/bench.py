@@ -38,7 +38,7 @@ class Bench:
 
 
 def read_bench(args: argparse.Namespace, *, drafting: str = "", has_turns: bool = False) -> Bench:
-    """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on. `drafting` names
+    """Read the arguments of `parser_of`. The starter pair names the split that it usually runs on. `drafting` names
     what the command does if it needs a draft. Without `has_turns`, it takes the first turns of conversations."""
     material = material_of(args)
     if drafting and material.draft is None:
@@ -92,8 +92,7 @@ def parser_of(
         allow_abbrev=False,
     )
     models = parser.add_argument_group("what to run")
-    models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
-    models.add_argument("--target", type=Path, metavar="MODEL", help=f"the target: {MODEL}")
+    models.add_argument("--target", type=Path, metavar="MODEL", help=f"the target: {MODEL}; none: the starter pair")
     models.add_argument("--draft", type=Path, metavar="MODEL", help="the draft, likewise; none: the target alone")
     models.add_argument(
         "--other-tokenizer",

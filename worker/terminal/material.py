@@ -1,4 +1,4 @@
-"""The models and prompts that a command runs on: a pair in the box, or models of the user's own."""
+"""The models and prompts that a command runs on: the starter pair, or models of the user's own."""
 
 from __future__ import annotations
 
@@ -67,25 +67,21 @@ class Material:
 
 
 STARTER = ROOT / "starter"
-BOX = {
-    "starter": Material(
-        name="starter",
-        target=STARTER / "pair" / "target",
-        draft=STARTER / "pair" / "draft",
-        prompts=STARTER / "prompts" / "code.jsonl",
-        split="test",
-        settings=STARTER / "defaults.json",
-    )
-}
+STARTER_PAIR = Material(
+    name="starter",
+    target=STARTER / "pair" / "target",
+    draft=STARTER / "pair" / "draft",
+    prompts=STARTER / "prompts" / "code.jsonl",
+    split="test",
+    settings=STARTER / "defaults.json",
+)
 
 
 def material_of(args: argparse.Namespace) -> Material:
-    if getattr(args, "servers_only", False) and args.pair is None:
+    if getattr(args, "servers_only", False):
         return Material("servers alone", Path(), None, args.prompts)  # no target is opened
     if args.target is None and args.draft is None:
-        material = _from_the_box(args.pair or "starter")
-    elif args.pair is not None:
-        raise BadArguments("--pair names both models; leave out --target and --draft, or leave out --pair.")
+        material = STARTER_PAIR
     elif args.target is None:
         raise BadArguments("A draft needs a target to draft for: give --target MODEL too.")
     elif args.prompts is None:
@@ -139,12 +135,3 @@ def model_folder(path: Path) -> Path:
         return folder_of_gguf(file, FileCache(*kept("models")), _using)
     except (NoRoom, NotNow) as trouble:
         raise BadCheckpoint(str(trouble)) from None
-
-
-def _from_the_box(name: str) -> Material:
-    if name not in BOX:
-        raise BadArguments(
-            f"There is no pair {name!r} in the box; there is {', '.join(BOX)}. For models of your own, give "
-            "--target MODEL and, if there is one, --draft MODEL."
-        )
-    return BOX[name]
