@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
-from benchmarks._wide_target import ready_pair
+from benchmarks._ready_pair import ready_pair
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling

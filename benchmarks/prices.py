@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
 
 def measured(bench: Bench, name: str, batches: Sequence[int]) -> Mapping[str, object]:
     from benchmarks._measured_card import card_of
-    from benchmarks._wide_target import ready_pair
+    from benchmarks._ready_pair import ready_pair
 
     pair, loaded = ready_pair(bench)
     facts = pair.target.facts
