@@ -150,7 +150,7 @@ class Heard:
                 self.loaded = replace(self.loaded, hardware=report.hardware)
             case Weighed():
                 self._weighed(report)
-            case Began() if not self._began:
+            case Began():
                 self._begin()
             case SampleDecoded():
                 self._decoded(report.sample)
@@ -178,6 +178,9 @@ class Heard:
         return noise.between(self._before, noise.mark(os.getpid(), self._beside))
 
     def _begin(self) -> None:
+        """Start the clock at the first sample."""
+        if self._began:
+            return
         self._began = time.monotonic()
         self._show("")
         self._before = noise.mark(os.getpid(), self._beside)

@@ -14,8 +14,6 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding.errors import BadCheckpoint
-from starter import train
-from starter.distil import Turns
 from starter.loop import Plan, Progress, Training, Windows
 from starter.models import build_model, grown, shape
 from tests.machines.starter.tiny import make
