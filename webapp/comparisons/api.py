@@ -18,29 +18,17 @@ from decoding.public import BASELINE as PLAIN_DECODING
 from decoding.public import STRATEGIES
 from decoding.public import worst as losing
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import (
-    export,
-    page,
-    plans,
-    report,
-    report_serializers,
-    rounds,
-    serializers,
-    services,
-    trace,
-    worst,
-)
+from webapp.comparisons import page, plans, report, report_serializers, rounds, serializers, services, trace, worst
 from webapp.comparisons.across.filters import StrategyFilter
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
 from webapp.core.api import Nouns
-from webapp.core.downloads import JSON_LINES, Download
+from webapp.core.downloads import JSON_LINES, Download, as_csv
 from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
 from webapp.core.rest import AFTER, WAIT, Bound, number
 from webapp.entries.api import Binned, EntryFilter
-from webapp.jobs import services as jobs
 from webapp.jobs.models import JobState
 
 EVENTS = Bound("limit", 1000, 1, 5000)
@@ -115,37 +103,17 @@ class Comparisons(Binned):
         services.describe(comparison=self.get_object(), by=self.actor, **self.read(serializers.Description))
         return self.shown(self.get_object())
 
-    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
-    def cancel(self, request: Request, pk: UUID) -> Response:
-        comparison = self.get_object()
-        jobs.cancel(job=comparison.job, by=self.actor)
-        return self.shown(self.get_object(), 202)
-
-    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
-    def retry(self, request: Request, pk: UUID) -> Response:
-        """Queue it again; samples that are finished stay."""
-        comparison = self.get_object()
-        jobs.retry(job=comparison.job, by=self.actor)
-        return self.shown(self.get_object(), 202)
-
     @extend_schema(responses=report_serializers.ReportOut, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:
         """Show the verdict, and a row per strategy, from the samples finished so far."""
         comparison, baseline = self._pinned()
         return Response(report_serializers.ReportOut(report.so_far(comparison, baseline)).data)
 
-    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=[BASELINE])
-    def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
-        """Download every finished sample as a line of CSV."""
-        comparison, baseline = self._pinned()
-        lines = export.as_csv(comparison, baseline)
-        return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
-
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=OF_BAR)
     def rounds(self, request: Request, pk: UUID) -> StreamingHttpResponse:
         """Download every round of every finished sample as a line of CSV, or the rounds behind a bar of `why`."""
         comparison = self.get_object()
-        lines = rounds.as_csv(comparison, asked_bar(comparison, request.query_params.dict()))
+        lines = as_csv(rounds.table(comparison, asked_bar(comparison, request.query_params.dict())))
         return Download(lines, f"rounds-{pk}.csv", reading(request, comparison))
 
     @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.STR}, parameters=[OF_STRATEGY])

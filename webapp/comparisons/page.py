@@ -39,11 +39,7 @@ PARTS = {  # an open page asks for these
     "what-if": "comparisons/_what_if.html",
     "downloads": "comparisons/_downloads.html",
 }
-FILES = (  # and their routes; relative to a baseline
-    ("samples as CSV", "csv"),
-    ("report as JSON", "report"),
-    ("the worst prompts", "worst"),
-)
+FILES = (("report as JSON", "report"), ("the worst prompts", "worst"))  # and their routes; relative to a baseline
 SCRIPT = "js/pages/comparison.js"
 MOST_EVENTS_IN_FILE = 200_000
 DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them

@@ -15,7 +15,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.entries.api import Binned, EntryFilter
-from webapp.jobs import services as jobs
 from webapp.jobs.models import JobState
 from webapp.studies import serializers, services, views
 from webapp.studies.kinds import KINDS
@@ -46,17 +45,6 @@ class Studies(Binned):
     def create(self, request: Request) -> Response:
         """Queue a study. `/jobs/{job}/news/` reports its progress, `document` its result."""
         return self.shown(services.launch(by=self.actor, **self.read(serializers.NewStudy)), 202)
-
-    @extend_schema(request=None, responses={202: serializers.StudyOut})
-    def cancel(self, request: Request, pk: UUID) -> Response:
-        jobs.cancel(job=self.get_object().job, by=self.actor)
-        return self.shown(self.get_object(), 202)
-
-    @extend_schema(request=None, responses={202: serializers.StudyOut})
-    def retry(self, request: Request, pk: UUID) -> Response:
-        """Queue the study again, from its start. Papers go on with the figures that were finished."""
-        jobs.retry(job=self.get_object().job, by=self.actor)
-        return self.shown(self.get_object(), 202)
 
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
     def file(self, request: Request, pk: UUID) -> HttpResponse:

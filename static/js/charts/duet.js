@@ -6,7 +6,6 @@ import { key, size, widthOf } from "../core/picture.js";
 import { marksOf } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { grouped, ms } from "../core/words.js";
-import { chromeTrace } from "../live/perfetto.js";
 
 export const on = { text: 2 };
 export const term = "speculator";
@@ -24,10 +23,6 @@ export function sentence({ state, chosen }) {
 
 export const table = ({ state, chosen }) => made(["round", "drafting", "preparing ahead", "verifying", "waiting"],
   around(state.rounds, chosen).map((round) => [round.number, ...[drafting, preparing, verifying, (one) => one.wait].map((time) => ms(time(round)))]));
-
-/** All strategies of the prompt on their clocks, for https://ui.perfetto.dev and chrome://tracing. */
-export const files = ({ runs, whole }) =>
-  [{ title: "Perfetto trace", extension: "trace.json", type: "application/json", content: () => JSON.stringify(chromeTrace(runs, whole)) }];
 
 export const legend = ({ state: { rounds } }) => [
   hasDraft(rounds) ? key("kept", "drafting") : null, rounds.some((round) => round.anticipateEnd) ? key("drafted", "preparing ahead") : null,

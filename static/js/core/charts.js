@@ -8,14 +8,13 @@
 //   draw(element, data)
 //
 // and, where it needs them: legend(data), a list of texts and sketches; isWide; element, where it is drawn on anything but
-// an SVG; role, where it is more than a picture; everyMs, where it is too dear to be drawn at every frame; files(data), what
-// can be saved of it beside its picture. The server lists a place's charts (`{% charts "place" %}`), so a file is all that a
-// chart needs. Cursor, zoom, hiding and saving are the same for all (core/field.js, core/pointing.js, core/saving.js).
+// an SVG; role, where it is more than a picture; everyMs, where it is too dear to be drawn at every frame. The server lists
+// a place's charts (`{% charts "place" %}`), so a file is all that a chart needs. Cursor, zoom, hiding and saving are the same for all (core/field.js, core/pointing.js, core/saving.js).
 
 import { become, sketch } from "./become.js";
 import { linkOf } from "./field.js";
 import "./pointing.js";
-import { save, savePicture } from "./saving.js";
+import { savesOnClick } from "./saving.js";
 import { watchWidth } from "./picture.js";
 import { scrolling } from "./tables.js";
 import { explained } from "./term.js";
@@ -47,7 +46,7 @@ class View {
       "aria-labelledby": `${this.name}-title`, "aria-describedby": `${this.name}-sentence` });
     this.when = new Whenever(chart.everyMs ?? 0);
     this.section.addEventListener("toggle", () => this.#show(), true); // it does not bubble
-    this.section.addEventListener("click", ({ target }) => this.#save(target.closest("[data-save]")?.dataset.save));
+    savesOnClick(this.section, this.name);
     document.addEventListener("field", ({ detail: link }) => this.#isOn(link) && this.#show());
   }
 
@@ -89,17 +88,8 @@ class View {
   }
 
   #below() {
-    const files = this.chart.files?.(this.data) ?? [];
-    const names = ["SVG", "PNG", ...files.map(({ title }) => title)];
-    return sketch("div", { class: "below" }, this.#fold(), sketch("p", { class: "saves" }, ...names.flatMap((name) =>
-      [sketch("button", { type: "button", class: "plain", "data-save": name, "aria-label": `Save as ${name}: ${this.title}` }, name)])));
-  }
-
-  #save(what) {
-    if (!what) return;
-    const file = this.chart.files?.(this.data).find(({ title }) => title === what);
-    if (file) save(`${this.name}.${file.extension}`, file.content(), file.type);
-    else savePicture(this.section, this.name, what.toLowerCase());
+    return sketch("div", { class: "below" }, this.#fold(), sketch("p", { class: "saves" },
+      sketch("button", { type: "button", class: "plain", "data-save": "", "aria-label": `Save as PNG: ${this.title}` }, "PNG")));
   }
 
   /** Its table is made for those who open it. */
