@@ -116,7 +116,7 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     page.click("[data-twin='predicted'] summary")
     expect(rows(page, "predicted")).to_have_count(len(varied))
     pictures = page.locator("#predicted svg")
-    drawn = pictures.evaluate_all("all => all.map((each) => each.dataset.param)")
+    drawn = pictures.evaluate_all("all => all.map((each) => each.getAttribute('aria-label').split(' ').at(-1))")
     assert sorted(drawn) == ["initial", "lookahead", "threshold"]
 
 
