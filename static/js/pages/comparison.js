@@ -211,9 +211,9 @@ const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
   if (findings.report.samples) {
-    const data = findings.data(known.pairs.all, (run) => known.places(run), view.run);
+    const data = findings.data(known.results, view.run);
     ofAll.draw({ ...data, onPrompt: showPrompt, roundsAt: page.rounds });
-    prompts.draw({ ...data, runs: data.rows.filter((row) => !row.isBaseline), results: known.results });
+    prompts.draw({ ...data, runs: data.rows.filter((row) => !row.isBaseline) });
   }
   $("#evidence").hidden = !findings.report.samples;
   if (page.status.is_final && !whatIf) offerWhatIf(); // below the charts: it asks once it is nearly in view
