@@ -28,7 +28,7 @@ OPERATION = re.compile(r"(GET|POST|PUT|PATCH|DELETE) /api/v1/")
 IN_SEQUENCES = 0.6  # share of the time
 STORIES = (  # operations per story: a single story of all would begin everything and finish nothing
     "uploads_(create|chunks_update|complete_create)|models_create|pairs_create|datasets_create|comparisons_create"
-    "|comparisons_(cancel|retry|clone|shares)_create|comparisons_(report|samples.csv|what_if)_retrieve",
+    "|comparisons_(clone|shares)_create|comparisons_(report|rounds.csv|what_if)_retrieve",
     "(models|pairs|datasets|classifiers|uploads)_(?!list).*",
     "(comparisons|jobs|runs|samples|shares|studies)_.*|classifiers_train_create",
     "(users|teams|members|invitations|tokens|audit|me|queues|workers|tickets)_.*",

@@ -54,7 +54,6 @@ class ModelPair(Backend):
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
     draft_left_out: str = ""  # why a study runs on the target alone, though the pair has a draft
     renderer: Renderer | None = None  # of chat prompts, by the target's template
-    again: Callable[[], ModelPair] | None = None  # loads the same pair in another process; must survive pickling
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name

@@ -12,7 +12,7 @@ had when they were recorded (`live.FIELDS`). `passes` are the texts that target 
 order. A new structure keeps tokens and drafts as they are. A simulation's `trace` has its simulated times.
 
 `documents/` holds the answers of replay, plan, what-if, projection and figures, one row a line, so that a difference
-can be read. `rest.json` holds REST answers; `tests/webapp/comparisons/test_what_if.py` says how to write them anew.
+can be read. `rest.json` holds REST answers; `tests/doors/comparisons/test_what_if.py` says how to write them anew.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from webapp.accounts import serializers, services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
 from webapp.accounts.rights import Right
-from webapp.core.api import Act, Nouns, once
+from webapp.core.api import Nouns
 from webapp.core.problems import Conflict, Forbidden
 
 
@@ -80,11 +80,9 @@ class Teams(Nouns):
     ordering_fields = ("created", "name")
 
     @extend_schema(request=serializers.TeamName, responses={201: serializers.TeamOut})
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         _only_people(self.actor)
-        asked = self.read(serializers.TeamName)
-        return lambda: self.shown(services.create_team(by=self.actor.user, **asked), 201)
+        return self.shown(services.create_team(by=self.actor.user, **self.read(serializers.TeamName)), 201)
 
     @extend_schema(request=serializers.TeamChange, responses=serializers.TeamOut)
     def partial_update(self, request: Request, pk: UUID) -> Response:

@@ -18,29 +18,17 @@ from decoding.public import BASELINE as PLAIN_DECODING
 from decoding.public import STRATEGIES
 from decoding.public import worst as losing
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import (
-    export,
-    page,
-    plans,
-    report,
-    report_serializers,
-    rounds,
-    serializers,
-    services,
-    trace,
-    worst,
-)
+from webapp.comparisons import page, plans, report, report_serializers, rounds, serializers, services, trace, worst
 from webapp.comparisons.across.filters import StrategyFilter
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
-from webapp.core.api import Act, Nouns, once
-from webapp.core.downloads import JSON_LINES, Download
+from webapp.core.api import Nouns
+from webapp.core.downloads import JSON_LINES, Download, as_csv
 from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
 from webapp.core.rest import AFTER, WAIT, Bound, number
 from webapp.entries.api import Binned, EntryFilter
-from webapp.jobs import services as jobs
 from webapp.jobs.models import JobState
 
 EVENTS = Bound("limit", 1000, 1, 5000)
@@ -95,8 +83,7 @@ class Comparisons(Binned):
         responses={202: serializers.ComparisonOut, 200: serializers.PlanOut},
         parameters=[OpenApiParameter("dry_run", bool, description="only say what it would cost: answers a plan")],
     )
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         """Queue a comparison, or with `?dry_run=true` say what it would cost."""
         return self._launch(self.read(serializers.NewComparison))
 
@@ -105,8 +92,7 @@ class Comparisons(Binned):
         responses={202: serializers.ComparisonOut, 200: serializers.PlanOut},
         parameters=[OpenApiParameter("dry_run", bool)],
     )
-    @once
-    def clone(self, request: Request, pk: UUID) -> Act:
+    def clone(self, request: Request, pk: UUID) -> Response:
         """Queue the same comparison again, with the changes of the body."""
         original = self.get_object()
         return self._launch({**services.asked_for(original), **self.read(serializers.Changes)}, original)
@@ -117,37 +103,17 @@ class Comparisons(Binned):
         services.describe(comparison=self.get_object(), by=self.actor, **self.read(serializers.Description))
         return self.shown(self.get_object())
 
-    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
-    def cancel(self, request: Request, pk: UUID) -> Response:
-        comparison = self.get_object()
-        jobs.cancel(job=comparison.job, by=self.actor)
-        return self.shown(self.get_object(), 202)
-
-    @extend_schema(request=None, responses={202: serializers.ComparisonOut})
-    def retry(self, request: Request, pk: UUID) -> Response:
-        """Queue it again; samples that are finished stay."""
-        comparison = self.get_object()
-        jobs.retry(job=comparison.job, by=self.actor)
-        return self.shown(self.get_object(), 202)
-
     @extend_schema(responses=report_serializers.ReportOut, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:
         """Show the verdict, and a row per strategy, from the samples finished so far."""
         comparison, baseline = self._pinned()
         return Response(report_serializers.ReportOut(report.so_far(comparison, baseline)).data)
 
-    @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=[BASELINE])
-    def table(self, request: Request, pk: UUID) -> StreamingHttpResponse:
-        """Download every finished sample as a line of CSV."""
-        comparison, baseline = self._pinned()
-        lines = export.as_csv(comparison, baseline)
-        return Download(lines, f"comparison-{comparison.pk}.csv", reading(request, comparison))
-
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=OF_BAR)
     def rounds(self, request: Request, pk: UUID) -> StreamingHttpResponse:
         """Download every round of every finished sample as a line of CSV, or the rounds behind a bar of `why`."""
         comparison = self.get_object()
-        lines = rounds.as_csv(comparison, asked_bar(comparison, request.query_params.dict()))
+        lines = as_csv(rounds.table(comparison, asked_bar(comparison, request.query_params.dict())))
         return Download(lines, f"rounds-{pk}.csv", reading(request, comparison))
 
     @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.STR}, parameters=[OF_STRATEGY])
@@ -183,15 +149,15 @@ class Comparisons(Binned):
         comparison = self.get_object()
         return comparison, report.pinned(comparison, self.request.query_params.get("baseline", ""))
 
-    def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Act:
+    def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Response:
         name = asked.pop("name", "") or services.usual_name(asked, self.actor)
         spec = specify(**asked)
         dry_run = self.request.query_params.get("dry_run", "false")
         if dry_run not in ("true", "false", "1", "0"):
             raise Invalid(f"dry_run is {dry_run[:40]!r}; it can be true or false.", field="dry_run")
         if dry_run in ("true", "1"):
-            return lambda: Response(serializers.PlanOut(plans.plan(spec=spec)).data)
-        return lambda: self.shown(services.launch(name=name, spec=spec, by=self.actor, cloned_from=original), 202)
+            return Response(serializers.PlanOut(plans.plan(spec=spec)).data)
+        return self.shown(services.launch(name=name, spec=spec, by=self.actor, cloned_from=original), 202)
 
 
 class SampleFilter(filters.FilterSet):

@@ -44,11 +44,7 @@ NUMBERS_OF_REQUESTS = (
     ("speed", "tokens/s"), ("begun", "requests"), ("running", "running"), ("waited", "waited"),
     ("acceptance", "accepted"),
 )  # fmt: skip
-FILES = (  # and their routes; relative to a baseline
-    ("samples as CSV", "csv"),
-    ("report as JSON", "report"),
-    ("the worst prompts", "worst"),
-)
+FILES = (("report as JSON", "report"), ("the worst prompts", "worst"))  # and their routes; relative to a baseline
 SCRIPT = "js/pages/comparison.js"
 MOST_EVENTS_IN_FILE = 200_000
 DASHES = ("", "dash-2nd", "dash-3rd", "dash-4th")  # app.css draws them

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from webapp.comparisons import trace
 from webapp.comparisons.behind import Bar
-from webapp.comparisons.export import Echo, safe
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.report import run_called
 from webapp.core.reading import each
@@ -24,12 +22,10 @@ COLUMNS = (*SAMPLE, "round", "drafted", *DRAFTED, *VERIFIED, *TIMES)
 Events = list[dict[str, Any]]
 
 
-def as_csv(comparison: Comparison, bar: Bar | None = None) -> Iterator[str]:
-    """Stream one line for each round, or for each round behind a bar. Times are ns since the sample began."""
-    writer = csv.writer(Echo())
-    yield writer.writerow([*COLUMNS, "cause_ns"] if bar else COLUMNS)
-    for row in _rows(comparison, bar):
-        yield writer.writerow([safe(cell) for cell in row])
+def table(comparison: Comparison, bar: Bar | None = None) -> Iterator[Sequence[Any]]:
+    """Yield one row for each round, or for each round behind a bar. Times are ns since the sample began."""
+    yield [*COLUMNS, "cause_ns"] if bar else COLUMNS
+    yield from _rows(comparison, bar)
 
 
 def as_spec_bench(comparison: Comparison, label: str) -> Iterator[str]:

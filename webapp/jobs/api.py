@@ -37,7 +37,7 @@ class JobsApi(Nouns):
     needs = {"cancel": Right.SUBMIT}
 
     def get_queryset(self) -> Any:
-        if self.action in ("cancel", "may_cancel") and not getattr(self, "swagger_fake_view", False):
+        if self.action == "cancel" and not getattr(self, "swagger_fake_view", False):
             return services.that_may_cancel(self.actor)
         return super().get_queryset()
 
@@ -50,19 +50,14 @@ class JobsApi(Nouns):
         job = self.get_object()
         return self.shown(priorities.prioritise(job=job, by=self.actor, **self.read(serializers.JobChanges)))
 
-    @extend_schema(methods=["POST"], request=None, responses={202: serializers.JobOut})
+    @extend_schema(request=None, responses={202: serializers.JobOut})
     def cancel(self, request: Request, pk: UUID) -> Response:
         """Cancel a job. The operator may cancel those of every team."""
         return self.shown(services.cancel(job=self.get_object(), by=self.actor), 202)
 
-    @extend_schema(responses=serializers.CanCancel)
-    def may_cancel(self, request: Request, pk: UUID) -> Response:
-        """Say whether the job can still be cancelled."""
-        job = self.get_object()
-        return Response({"can_cancel": job.can_cancel, "state": job.state})
-
     @extend_schema(request=None, responses={202: serializers.JobOut})
     def retry(self, request: Request, pk: UUID) -> Response:
+        """Queue the job again. What its kind keeps stays finished: samples, figures of papers."""
         return self.shown(services.retry(job=self.get_object(), by=self.actor), 202)
 
     @extend_schema(

@@ -117,11 +117,6 @@ class TelemetryOut(serializers.Serializer[Any]):
     facts = FactOut(many=True)
 
 
-class CanCancel(serializers.Serializer[Any]):
-    can_cancel = serializers.BooleanField()
-    state = serializers.CharField()
-
-
 class Priority(serializers.IntegerField):
     """Priority of a job among its team's own."""
 

@@ -6,7 +6,6 @@ import dataclasses
 import os
 import platform
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -49,7 +48,6 @@ def load_pair(
         target,
         draft,
         classifier_at=local.classifiers.get,
-        again=partial(_pair_again, local),
         shared=report.shared,
         method=local.other_tokenizer,
         dtype=local.dtype,
@@ -68,17 +66,11 @@ def load_pair(
     )
 
 
-def _pair_again(local: LocalPair) -> ModelPair:
-    """Load it where nothing is resident yet."""
-    return load_pair(local, Residents())[0]
-
-
 def pair_of(
     target: LoadedModel,
     draft: LoadedModel | None,
     *,
     classifier_at: Callable[[str], Path | None],
-    again: Callable[[], ModelPair],
     shared: SharedTokens | None = None,
     method: str = "auto",
     dtype: str = "auto",
@@ -86,8 +78,8 @@ def pair_of(
     template: Path | None = None,
 ) -> ModelPair:
     """`shared` are the tokens that both have, if the tokenizers differ; `method`, one of METHODS, is for these.
-    `dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `again` loads
-    the pair in another process. `template` is a chat template in place of the target's own."""
+    `dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `template` is
+    a chat template in place of the target's own."""
     bridge = _bridge(target, draft, shared, method)
     return ModelPair(
         target=target.runner,
@@ -102,7 +94,6 @@ def pair_of(
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint) if draft else None,
         draft_process=_process_of(draft, dtype, runner, target.folder.path if bridge else None),
         renderer=Renderer(target.folder.path, template),
-        again=again,
     )
 
 

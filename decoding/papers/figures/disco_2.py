@@ -34,5 +34,4 @@ FIGURE = Figure(
     draw=draw,
     uses=("study",),
     unpublished=NOT_READ,
-    recipe=("./drafthouse oracle {asked}",),
 )

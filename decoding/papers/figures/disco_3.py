@@ -49,5 +49,4 @@ FIGURE = Figure(
     draw=draw,
     uses=("study",),
     unpublished=NOT_READ,
-    recipe=("./drafthouse oracle {asked}",),
 )

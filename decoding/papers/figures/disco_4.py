@@ -38,5 +38,4 @@ FIGURE = Figure(
     draw=draw,
     uses=("study",),
     unpublished=f"{NOT_SEEN} The paper reports a high variance across rounds.",
-    recipe=("./drafthouse oracle {asked}",),
 )

@@ -33,5 +33,4 @@ FIGURE = Figure(
     needs=("several categories",),
     uses=("study",),
     unpublished=NOT_SEEN,
-    recipe=("./drafthouse oracle {asked}",),
 )

@@ -63,5 +63,4 @@ FIGURE = Figure(
     needs=("a classifier",),
     uses=("study",),
     unpublished=NOT_READ,
-    recipe=("./drafthouse train-disco {asked.options} --out classifier",),
 )

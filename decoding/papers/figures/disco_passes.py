@@ -58,5 +58,4 @@ FIGURE = Figure(
             is_line=False,
         ),
     ),
-    recipe=("./drafthouse oracle {asked} --lookahead 5",),
 )

@@ -77,8 +77,4 @@ FIGURE = Figure(
             False,
         ),
     ),
-    recipe=(
-        "./drafthouse plan {asked}",
-        "./drafthouse compare {asked} --strategies static:5,heuristic,threshold:0.4",
-    ),
 )

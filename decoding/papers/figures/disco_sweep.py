@@ -31,5 +31,4 @@ FIGURE = Figure(
     draw=draw,
     uses=("study", "costs", "ran"),
     unpublished=f"{NOT_READ} It reports DISCO relative to the best static lookahead only.",
-    recipe=("./drafthouse plan {asked}",),
 )

@@ -72,5 +72,4 @@ FIGURE = Figure(
     needs=("sets to move between",),
     uses=("study", "costs", "also_study"),
     unpublished=NOT_READ,
-    recipe=("./drafthouse train-disco {asked.options}{also} --out classifier",),
 )

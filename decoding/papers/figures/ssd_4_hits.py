@@ -46,5 +46,4 @@ FIGURE = Figure(
         published("70B/1B, uniform", [*zip(TEMPERATURES, EVEN, strict=True)], "Pd", SOURCE),
         published("70B/1B, geometric", [*zip(TEMPERATURES, SHAPED, strict=True)], "Pd", SOURCE),
     ),
-    recipe=("./drafthouse compare {asked} --strategies ssd:7,branches=24,fanout=geometric --dice ratio",),
 )

@@ -69,8 +69,4 @@ FIGURE = Figure(
         published("70B/1B, uniform", [*zip(TEMPERATURES, EVEN, strict=True)], "Pd", SOURCE),
         published("70B/1B, geometric", [*zip(TEMPERATURES, SHAPED, strict=True)], "Pd", SOURCE),
     ),
-    recipe=(
-        "./drafthouse compare {asked} --temperature 1 --dice shared --strategies "
-        "static:4,ssd:4,branches=15,fanout=uniform,backup=neural,ssd:4,branches=15,fanout=geometric,backup=neural",
-    ),
 )

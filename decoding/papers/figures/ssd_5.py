@@ -44,5 +44,4 @@ FIGURE = Figure(
             "digitised from Figure 5 of arXiv 2603.03251v1; C from the colour bar, coarse",
         ),
     ),
-    recipe=("./drafthouse compare {asked} --strategies ssd:4,C=1,ssd:4,C=0.1 --dice ratio --temperature 1",),
 )

@@ -69,8 +69,4 @@ FIGURE = Figure(
             SOURCE,
         ),
     ),
-    recipe=(
-        "./drafthouse compare {asked} --temperature 0 --concurrency 8 --strategies static:4,"
-        "ssd:4,fanout=uniform,branches=40,backup=neural,ssd:4,fanout=uniform,branches=40,backup=random",
-    ),
 )

@@ -74,5 +74,4 @@ FIGURE = Figure(
     draw=draw,
     uses=("greedy", "ran_ssd", "joint", "ran_together"),
     published=tuple(map(_published, PAPER)),
-    recipe=("./drafthouse compare {asked} --temperature 0 --concurrency 1,2,4,8,16 --strategies static:4,ssd:4",),
 )

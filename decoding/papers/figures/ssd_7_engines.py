@@ -43,5 +43,4 @@ FIGURE = Figure(
         _published("70B/1B, SD of SGLang", "Pd", READ, (ALL, 168.9)),
         _published("70B, EAGLE-3 of SGLang", "Pd", READ, (ALL, 150.2)),
     ),
-    recipe=("./drafthouse bench ssd", "./drafthouse compare {asked} --strategies static:4,ssd:4 --temperature 0"),
 )

@@ -43,5 +43,4 @@ FIGURE = Figure(
         published("Qwen3 32B/0.6B", [(0, 1.54), (1, 2.29), (2, 1.49)], "S2+", TABLE, is_line=False),
         published("Qwen3 32B/0.6B, each device", [(3, 1.19)], "I", DERIVED, is_line=False),
     ),
-    recipe=("./drafthouse bench ssd", "./drafthouse compare {asked} --strategies static:4,ssd:4 --temperature 0"),
 )

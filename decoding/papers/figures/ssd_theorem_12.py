@@ -43,5 +43,4 @@ FIGURE = Figure(
     published=(
         published("acceptance 0.8, exponent 0.55", [*enumerate(PAPER)], "I", "the theorem's formula, by a reader"),
     ),
-    recipe=("./drafthouse compare {asked} --strategies ssd:7,branches=24,fanout=geometric --temperature 0",),
 )

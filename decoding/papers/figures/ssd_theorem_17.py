@@ -73,8 +73,4 @@ FIGURE = Figure(
             "digitised from Figure 6 of arXiv 2603.03251v1",
         ),
     ),
-    recipe=(
-        "./drafthouse compare {asked} --temperature 0 --concurrency 8 --strategies "
-        "ssd:4,fanout=uniform,branches=40,backup=neural,ssd:4,fanout=uniform,branches=40,backup=random",
-    ),
 )

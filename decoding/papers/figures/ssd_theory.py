@@ -152,5 +152,4 @@ FIGURE = Figure(
     draw=draw,
     uses=("greedy", "ran_ssd"),
     unpublished="The paper proves these and prints no points.",
-    recipe=("./drafthouse bench ssd",),
 )

@@ -13,10 +13,10 @@ from rest_framework.response import Response
 from webapp.accounts.standing import reading
 from webapp.comparisons.across import filters, serializers
 from webapp.comparisons.across.columns import ORDERS
-from webapp.comparisons.across.rows import as_csv, read
+from webapp.comparisons.across.rows import read, table
 from webapp.comparisons.models import Run
 from webapp.core.api import Nouns
-from webapp.core.downloads import Download
+from webapp.core.downloads import Download, as_csv
 from webapp.core.rest import StrictFilters, StrictOrdering
 
 
@@ -52,4 +52,4 @@ class Runs(Nouns):
     def table(self, request: Request) -> StreamingHttpResponse:
         """Download every column of the runs that the same query lists, as CSV."""
         rows: Any = self.filter_queryset(self.get_queryset())
-        return Download(as_csv(rows), "runs.csv", reading(request))
+        return Download(as_csv(table(rows)), "runs.csv", reading(request))

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
 from decoding.public import Choice, load_of
 from webapp.comparisons.across.columns import COLUMNS
-from webapp.comparisons.export import Echo, safe
 from webapp.comparisons.models import Run, RunQuerySet
 from webapp.core.reading import AT_ONCE
 from webapp.studies.models import Classifier
@@ -41,15 +39,13 @@ def read(ids: Sequence[UUID]) -> list[RunRow]:
     return [found[pk] for pk in ids if pk in found]
 
 
-def as_csv(runs: RunQuerySet) -> Iterator[str]:
-    """Stream every column, one line a run. Between batches only ids are held."""
-    writer = csv.writer(Echo())
-    yield writer.writerow(("run", "strategy", *COLUMNS))
+def table(runs: RunQuerySet) -> Iterator[tuple[Any, ...]]:
+    """Yield every column, one row a run. Between batches only ids are held."""
+    yield ("run", "strategy", *COLUMNS)
     ids = list(runs.values_list("pk", flat=True))
     for start in range(0, len(ids), AT_ONCE):
         for row in read(ids[start : start + AT_ONCE]):
-            cells = (row["label"], row["strategy"], *(column.of(row) for column in COLUMNS.values()))
-            yield writer.writerow([safe(cell) for cell in cells])
+            yield (row["label"], row["strategy"], *(column.of(row) for column in COLUMNS.values()))
 
 
 def names_of(rows: Sequence[RunRow]) -> dict[UUID, str]:

@@ -1,388 +1,244 @@
-import uuid
-
-import django.db.models.deletion
-import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
+from django.db.models import CASCADE, PROTECT, SET_NULL
+from django.utils import timezone
+
+from webapp.core.migrating import entry, key, noun, only_key, replaced, table
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("comparisons", "0001_squashed_0006_intervals_that_hold_together"),
-        ("comparisons", "0002_noise"),
-        ("comparisons", "0003_figures"),
-        ("comparisons", "0004_packed_traces"),
-        ("comparisons", "0005_no_interval_of_few_prompts"),
-        ("comparisons", "0006_intervals_that_hold_together"),
-        ("comparisons", "0007_loads"),
-        ("comparisons", "0008_words"),
-        ("comparisons", "0009_recorded"),
-        ("comparisons", "0010_endpoints"),
-        ("comparisons", "0011_waiting_times"),
-        ("comparisons", "0012_prices"),
-        ("comparisons", "0013_per_device"),
-        ("comparisons", "0014_indexes_of_lists"),
-        ("comparisons", "0015_total_times"),
-    ]
-
+    replaces = replaced(
+        "comparisons",
+        """
+        0001_squashed_0006_intervals_that_hold_together 0002_noise 0003_figures 0004_packed_traces
+        0005_no_interval_of_few_prompts 0006_intervals_that_hold_together 0007_loads 0008_words
+        0009_recorded 0010_endpoints 0011_waiting_times 0012_prices 0013_per_device 0014_indexes_of_lists
+        0015_total_times 0002_no_interval_of_the_baseline 0003_fewer_strategies
+        0004_team_of_runs_and_samples
+        """,
+    )
     initial = True
-
-    dependencies = [
-        ("accounts", "0001_initial"),
-        ("jobs", "0001_initial"),
-        ("registry", "0001_initial"),
-    ]
-
+    dependencies = [("accounts", "0001_initial"), ("jobs", "0001_initial"), ("registry", "0001_initial")]
     operations = [
-        migrations.CreateModel(
-            name="Comparison",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("name", models.CharField(max_length=200)),
-                ("frozen", models.DateTimeField(editable=False, null=True)),
-                ("binned", models.DateTimeField(editable=False, null=True)),
-                ("split", models.CharField(blank=True, max_length=20)),
-                ("sampling", models.JSONField()),
-                ("limit", models.PositiveIntegerField()),
-                ("repeats", models.PositiveSmallIntegerField(default=1)),
-                (
-                    "cloned_from",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="clones",
-                        to="comparisons.comparison",
-                    ),
-                ),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "dataset",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="comparisons", to="registry.dataset"
-                    ),
-                ),
-                (
-                    "job",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="comparison", to="jobs.job"
-                    ),
-                ),
-                (
-                    "pair",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="comparisons",
-                        to="registry.pair",
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="%(class)ss", to="accounts.team"
-                    ),
-                ),
-                ("hardware", models.JSONField(default=dict)),
-                ("summed", models.DateTimeField(editable=False, null=True)),
-                ("slo", models.JSONField(default=dict)),
-                ("verdict", models.TextField(blank=True, editable=False)),
-                ("doubt", models.TextField(blank=True, editable=False)),
-                ("notes", models.TextField(blank=True)),
-                ("prices", models.JSONField(default=dict)),
-            ],
-            options={
-                "indexes": [
-                    models.Index(fields=["team", "-created"], name="comparisons_by_team"),
-                    models.Index(
-                        condition=models.Q(("binned__isnull", False)), fields=["team"], name="comparisons_in_bin"
-                    ),
-                ],
-                "constraints": [
-                    models.CheckConstraint(condition=models.Q(("limit__gte", 1)), name="comparison_has_prompts"),
-                    models.CheckConstraint(
-                        condition=models.Q(("repeats__range", (1, 100))), name="comparison_repeats_are_bounded"
-                    ),
-                ],
+        table(
+            "Comparison",
+            {
+                **entry(),
+                "split": models.CharField(max_length=20, blank=True),
+                "sampling": models.JSONField(),
+                "limit": models.PositiveIntegerField(),
+                "repeats": models.PositiveSmallIntegerField(default=1),
+                "cloned_from": key("comparisons.comparison", SET_NULL, "clones", null=True),
+                "created_by": key(settings.AUTH_USER_MODEL, SET_NULL, null=True),
+                "dataset": key("registry.dataset", PROTECT, "comparisons"),
+                "job": only_key("jobs.job", PROTECT, "comparison"),
+                "pair": key("registry.pair", PROTECT, "comparisons", null=True),
+                "team": key("accounts.team", CASCADE, "%(class)ss"),
+                "hardware": models.JSONField(default=dict),
+                "summed": models.DateTimeField(null=True, editable=False),
+                "slo": models.JSONField(default=dict),
+                "verdict": models.TextField(blank=True, editable=False),
+                "doubt": models.TextField(blank=True, editable=False),
+                "notes": models.TextField(blank=True),
+                "prices": models.JSONField(default=dict),
             },
-        ),
-        migrations.CreateModel(
-            name="Run",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("number", models.PositiveSmallIntegerField()),
-                ("strategy", models.CharField(max_length=40)),
-                ("params", models.JSONField(default=dict)),
-                ("label", models.CharField(max_length=200)),
-                (
-                    "comparison",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="runs", to="comparisons.comparison"
-                    ),
-                ),
-                ("concurrency", models.PositiveSmallIntegerField(default=1, null=True)),
-                ("rate", models.FloatField(null=True)),
-                ("recorded", models.BooleanField(default=False)),
-                (
-                    "endpoint",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="runs",
-                        to="registry.endpoint",
-                    ),
+            indexes=[
+                models.Index(fields=["team", "-created"], name="comparisons_by_team"),
+                models.Index(condition=models.Q(("binned__isnull", False)), fields=["team"], name="comparisons_in_bin"),
+            ],
+            constraints=[
+                models.CheckConstraint(condition=models.Q(("limit__gte", 1)), name="comparison_has_prompts"),
+                models.CheckConstraint(
+                    condition=models.Q(("repeats__range", (1, 100))), name="comparison_repeats_are_bounded"
                 ),
             ],
-            options={
-                "ordering": ["number"],
-                "constraints": [
-                    models.UniqueConstraint(fields=("comparison", "number"), name="one_run_per_number"),
-                    models.UniqueConstraint(fields=("comparison", "label"), name="one_run_per_strategy_and_params"),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("concurrency__isnull", False), ("concurrency__range", (1, 256)), ("rate", None)),
-                            models.Q(("concurrency", None), ("rate__isnull", False), ("rate__range", (0.001, 10000.0))),
-                            _connector="OR",
+        ),
+        table(
+            "Run",
+            {
+                **noun(),
+                "number": models.PositiveSmallIntegerField(),
+                "strategy": models.CharField(max_length=40),
+                "params": models.JSONField(default=dict),
+                "label": models.CharField(max_length=200),
+                "comparison": key("comparisons.comparison", CASCADE, "runs"),
+                "concurrency": models.PositiveSmallIntegerField(null=True, default=1),
+                "rate": models.FloatField(null=True),
+                "recorded": models.BooleanField(default=False),
+                "endpoint": key("registry.endpoint", PROTECT, "runs", null=True),
+                "team": key("accounts.team", db_index=False),
+            },
+            ordering=["number"],
+            constraints=[
+                models.UniqueConstraint(fields=("comparison", "number"), name="one_run_per_number"),
+                models.UniqueConstraint(fields=("comparison", "label"), name="one_run_per_strategy_and_params"),
+                models.CheckConstraint(
+                    condition=models.Q(
+                        models.Q(("concurrency__isnull", False), ("concurrency__range", (1, 256)), ("rate", None)),
+                        models.Q(("concurrency", None), ("rate__isnull", False), ("rate__range", (0.001, 10000.0))),
+                        _connector="OR",
+                    ),
+                    name="run_has_one_load",
+                ),
+            ],
+            indexes=[
+                models.Index(fields=["comparison", "strategy"], name="runs_by_strategy"),
+                models.Index(fields=["team", "-created", "number", "id", "comparison"], name="runs_by_team"),
+            ],
+        ),
+        table(
+            "Sample",
+            {
+                **noun(),
+                "repeat": models.PositiveSmallIntegerField(),
+                "attempt": models.PositiveSmallIntegerField(),
+                "worker": models.CharField(max_length=120),
+                "device": models.CharField(max_length=200),
+                "finished": models.DateTimeField(null=True),
+                "last_seq": models.PositiveIntegerField(null=True),
+                "new_tokens": models.PositiveIntegerField(null=True),
+                "tokens_per_s": models.FloatField(null=True),
+                "numbers": models.JSONField(default=dict),
+                "prompt": key("registry.prompt", PROTECT),
+                "run": key("comparisons.run", CASCADE, "samples"),
+                "noise": models.CharField(max_length=200, blank=True),
+                "team": key("accounts.team", db_index=False),
+            },
+            indexes=[models.Index(fields=["team", "-created", "id"], name="samples_by_team")],
+            constraints=[
+                models.UniqueConstraint(
+                    fields=("run", "prompt", "repeat"), name="one_sample_per_run_prompt_and_repeat"
+                ),
+                models.CheckConstraint(
+                    condition=models.Q(
+                        models.Q(("finished", None), ("last_seq", None), ("new_tokens", None), ("tokens_per_s", None)),
+                        models.Q(
+                            ("finished__isnull", False),
+                            ("last_seq__isnull", False),
+                            ("new_tokens__gte", 0),
+                            ("tokens_per_s__gte", 0),
                         ),
-                        name="run_has_one_load",
+                        _connector="OR",
                     ),
-                ],
-                "indexes": [models.Index(fields=["comparison", "strategy"], name="runs_by_strategy")],
+                    name="sample_has_numbers_exactly_when_finished",
+                ),
+            ],
+        ),
+        table(
+            "TraceChunk",
+            {
+                "id": models.BigAutoField(verbose_name="ID", primary_key=True, serialize=False, auto_created=True),
+                "first_seq": models.PositiveIntegerField(),
+                "last_seq": models.PositiveIntegerField(),
+                "events": models.JSONField(default=list),
+                "words": models.JSONField(default=dict),
+                "written": models.DateTimeField(default=timezone.now),
+                "sample": key("comparisons.sample", CASCADE, "chunks"),
+                "packed": models.BinaryField(null=True),
             },
-        ),
-        migrations.CreateModel(
-            name="Sample",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("repeat", models.PositiveSmallIntegerField()),
-                ("attempt", models.PositiveSmallIntegerField()),
-                ("worker", models.CharField(max_length=120)),
-                ("device", models.CharField(max_length=200)),
-                ("finished", models.DateTimeField(null=True)),
-                ("last_seq", models.PositiveIntegerField(null=True)),
-                ("new_tokens", models.PositiveIntegerField(null=True)),
-                ("tokens_per_s", models.FloatField(null=True)),
-                ("numbers", models.JSONField(default=dict)),
-                (
-                    "prompt",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="registry.prompt"
-                    ),
+            ordering=["first_seq"],
+            constraints=[
+                models.UniqueConstraint(fields=("sample", "first_seq"), name="one_chunk_per_first_seq"),
+                models.CheckConstraint(
+                    condition=models.Q(("first_seq__gte", 1), ("last_seq__gte", models.F("first_seq"))),
+                    name="chunk_is_ordered",
                 ),
-                (
-                    "run",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="samples", to="comparisons.run"
-                    ),
-                ),
-                ("noise", models.CharField(blank=True, max_length=200)),
             ],
-            options={
-                "constraints": [
-                    models.UniqueConstraint(
-                        fields=("run", "prompt", "repeat"), name="one_sample_per_run_prompt_and_repeat"
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(
-                                ("finished", None), ("last_seq", None), ("new_tokens", None), ("tokens_per_s", None)
-                            ),
-                            models.Q(
-                                ("finished__isnull", False),
-                                ("last_seq__isnull", False),
-                                ("new_tokens__gte", 0),
-                                ("tokens_per_s__gte", 0),
-                            ),
-                            _connector="OR",
-                        ),
-                        name="sample_has_numbers_exactly_when_finished",
-                    ),
-                ],
+        ),
+        table(
+            "Conditions",
+            {
+                **noun(),
+                "digest": models.CharField(max_length=64),
+                "question": models.CharField(max_length=64),
+                "split": models.CharField(max_length=20, blank=True),
+                "limit": models.PositiveIntegerField(),
+                "sampling": models.JSONField(),
+                "device": models.CharField(max_length=400),
+                "dataset": key("registry.dataset"),
+                "pair": key("registry.pair", null=True),
+                "team": key("accounts.team"),
+                "concurrency": models.PositiveSmallIntegerField(null=True, default=1),
+                "rate": models.FloatField(null=True),
+                "recorded": models.BooleanField(default=False),
             },
+            verbose_name="conditions",
+            verbose_name_plural="conditions",
+            constraints=[models.UniqueConstraint(fields=("team", "digest"), name="conditions_once_per_team")],
         ),
-        migrations.CreateModel(
-            name="TraceChunk",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("first_seq", models.PositiveIntegerField()),
-                ("last_seq", models.PositiveIntegerField()),
-                ("events", models.JSONField(default=list)),
-                ("words", models.JSONField(default=dict)),
-                ("written", models.DateTimeField(default=django.utils.timezone.now)),
-                (
-                    "sample",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="chunks", to="comparisons.sample"
-                    ),
+        table(
+            "Figures",
+            {
+                "run": only_key("comparisons.run", CASCADE, "figures", primary_key=True, serialize=False),
+                "versions": models.CharField(max_length=200, blank=True),
+                "is_mixed": models.BooleanField(),
+                "sample_count": models.PositiveIntegerField(),
+                "noisy_count": models.PositiveIntegerField(),
+                "exactness": models.CharField(
+                    max_length=12,
+                    blank=True,
+                    choices=[
+                        ("identical", "Identical"),
+                        ("tie", "Tie"),
+                        ("divergent", "Divergent"),
+                        ("not_compared", "Not Compared"),
+                    ],
                 ),
-                ("packed", models.BinaryField(null=True)),
-            ],
-            options={
-                "ordering": ["first_seq"],
-                "constraints": [
-                    models.UniqueConstraint(fields=("sample", "first_seq"), name="one_chunk_per_first_seq"),
-                    models.CheckConstraint(
-                        condition=models.Q(("first_seq__gte", 1), ("last_seq__gte", models.F("first_seq"))),
-                        name="chunk_is_ordered",
-                    ),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="Conditions",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("digest", models.CharField(max_length=64)),
-                ("question", models.CharField(max_length=64)),
-                ("split", models.CharField(blank=True, max_length=20)),
-                ("limit", models.PositiveIntegerField()),
-                ("sampling", models.JSONField()),
-                ("device", models.CharField(max_length=400)),
-                (
-                    "dataset",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="registry.dataset"
-                    ),
-                ),
-                (
-                    "pair",
-                    models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.CASCADE, related_name="+", to="registry.pair"
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="accounts.team"
-                    ),
-                ),
-                ("concurrency", models.PositiveSmallIntegerField(default=1, null=True)),
-                ("rate", models.FloatField(null=True)),
-                ("recorded", models.BooleanField(default=False)),
-            ],
-            options={
-                "verbose_name": "conditions",
-                "verbose_name_plural": "conditions",
-                "constraints": [models.UniqueConstraint(fields=("team", "digest"), name="conditions_once_per_team")],
-            },
-        ),
-        migrations.CreateModel(
-            name="Figures",
-            fields=[
-                (
-                    "run",
-                    models.OneToOneField(
-                        on_delete=django.db.models.deletion.CASCADE,
-                        primary_key=True,
-                        related_name="figures",
-                        serialize=False,
-                        to="comparisons.run",
-                    ),
-                ),
-                ("versions", models.CharField(blank=True, max_length=200)),
-                ("is_mixed", models.BooleanField()),
-                ("sample_count", models.PositiveIntegerField()),
-                ("noisy_count", models.PositiveIntegerField()),
-                (
-                    "exactness",
-                    models.CharField(
-                        blank=True,
-                        choices=[
-                            ("identical", "Identical"),
-                            ("tie", "Tie"),
-                            ("divergent", "Divergent"),
-                            ("not_compared", "Not Compared"),
-                        ],
-                        max_length=12,
-                    ),
-                ),
-                ("tokens_per_s", models.FloatField()),
-                ("speedup", models.FloatField(null=True)),
-                ("speedup_low", models.FloatField(null=True)),
-                ("speedup_high", models.FloatField(null=True)),
-                ("mean_acceptance_length", models.FloatField(null=True)),
-                ("draft_acceptance_rate", models.FloatField(null=True)),
-                ("draft_share", models.FloatField(null=True)),
-                ("verify_share", models.FloatField(null=True)),
-                ("draft_passes", models.FloatField(null=True)),
-                (
-                    "conditions",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="figures", to="comparisons.conditions"
-                    ),
-                ),
-                ("tokens_per_s_device", models.FloatField(null=True)),
-                ("tokens_per_s_user", models.FloatField(null=True)),
-                ("tpot_p50", models.FloatField(null=True)),
-                ("tpot_p95", models.FloatField(null=True)),
-                ("ttft_p50", models.FloatField(null=True)),
-                ("ttft_p95", models.FloatField(null=True)),
-                ("goodput", models.FloatField(null=True)),
-                ("queued_p95", models.FloatField(null=True)),
-                ("gap_p95", models.FloatField(null=True)),
-                ("e2e_p95", models.FloatField(null=True)),
-            ],
-        ),
-        migrations.CreateModel(
-            name="SavedView",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("name", models.CharField(max_length=200)),
-                ("frozen", models.DateTimeField(editable=False, null=True)),
-                ("binned", models.DateTimeField(editable=False, null=True)),
-                ("query", models.CharField(blank=True, max_length=2000)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="%(class)ss", to="accounts.team"
-                    ),
-                ),
-            ],
-            options={
-                "verbose_name": "view",
-                "constraints": [
-                    models.UniqueConstraint(
-                        condition=models.Q(("binned", None)), fields=("team", "name"), name="one_view_per_name"
+                "tokens_per_s": models.FloatField(),
+                **{
+                    name: models.FloatField(null=True)
+                    for name in (
+                        "speedup",
+                        "speedup_low",
+                        "speedup_high",
+                        "mean_acceptance_length",
+                        "draft_acceptance_rate",
+                        "draft_share",
+                        "verify_share",
+                        "draft_passes",
                     )
-                ],
+                },
+                "conditions": key("comparisons.conditions", CASCADE, "figures"),
+                **{
+                    name: models.FloatField(null=True)
+                    for name in (
+                        "tokens_per_s_device",
+                        "tokens_per_s_user",
+                        "tpot_p50",
+                        "tpot_p95",
+                        "ttft_p50",
+                        "ttft_p95",
+                        "goodput",
+                        "queued_p95",
+                        "gap_p95",
+                        "e2e_p95",
+                    )
+                },
             },
         ),
-        migrations.CreateModel(
-            name="Tag",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("name", models.CharField(db_index=True, max_length=40)),
-                (
-                    "comparison",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="tags", to="comparisons.comparison"
-                    ),
-                ),
-            ],
-            options={
-                "ordering": ["name"],
-                "constraints": [models.UniqueConstraint(fields=("comparison", "name"), name="one_tag_per_name")],
+        table(
+            "SavedView",
+            {
+                **entry(),
+                "query": models.CharField(max_length=2000, blank=True),
+                "created_by": key(settings.AUTH_USER_MODEL, SET_NULL, null=True),
+                "team": key("accounts.team", CASCADE, "%(class)ss"),
             },
+            verbose_name="view",
+            constraints=[
+                models.UniqueConstraint(
+                    condition=models.Q(("binned", None)), fields=("team", "name"), name="one_view_per_name"
+                )
+            ],
+        ),
+        table(
+            "Tag",
+            {
+                "id": models.BigAutoField(verbose_name="ID", primary_key=True, serialize=False, auto_created=True),
+                "name": models.CharField(max_length=40, db_index=True),
+                "comparison": key("comparisons.comparison", CASCADE, "tags"),
+            },
+            ordering=["name"],
+            constraints=[models.UniqueConstraint(fields=("comparison", "name"), name="one_tag_per_name")],
         ),
     ]

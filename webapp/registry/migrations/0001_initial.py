@@ -1,330 +1,162 @@
-import uuid
-
-import django.db.models.deletion
-import django.utils.timezone
 from django.conf import settings
 from django.db import migrations, models
+from django.db.models import CASCADE, PROTECT, SET_NULL
+
+from webapp.core.migrating import entry, key, noun, replaced, table
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("registry", "0001_squashed_0005_training_limit"),
-        ("registry", "0002_training"),
-        ("registry", "0003_cards"),
-        ("registry", "0004_token_lengths"),
-        ("registry", "0005_training_limit"),
-        ("registry", "0006_classifiers_are_in_studies"),
-        ("registry", "0007_target_alone"),
-        ("registry", "0008_other_tokenizer"),
-        ("registry", "0009_chats"),
-        ("registry", "0010_endpoints"),
-        ("registry", "0011_endpoint_dtype_and_served_model"),
-        ("registry", "0012_whole_sets"),
-    ]
-
+    replaces = replaced(
+        "registry",
+        """
+        0001_squashed_0005_training_limit 0002_training 0003_cards 0004_token_lengths 0005_training_limit
+        0006_classifiers_are_in_studies 0007_target_alone 0008_other_tokenizer 0009_chats 0010_endpoints
+        0011_endpoint_dtype_and_served_model 0012_whole_sets
+        """,
+    )
     initial = True
-
-    dependencies = [
-        ("accounts", "0001_initial"),
-        ("jobs", "0001_initial"),
-        ("uploads", "0001_initial"),
-    ]
-
+    dependencies = [("accounts", "0001_initial"), ("jobs", "0001_initial"), ("uploads", "0001_initial")]
     operations = [
-        migrations.CreateModel(
-            name="Dataset",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("name", models.CharField(max_length=200)),
-                ("frozen", models.DateTimeField(editable=False, null=True)),
-                ("binned", models.DateTimeField(editable=False, null=True)),
-                ("file_name", models.CharField(max_length=255)),
-                ("form", models.CharField(blank=True, max_length=40)),
-                ("template", models.TextField(blank=True)),
-                ("mapping", models.JSONField(default=dict)),
-                ("prompt_count", models.PositiveIntegerField()),
-                ("splits", models.JSONField(default=dict)),
-                ("categories", models.JSONField(default=dict)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="%(class)ss", to="accounts.team"
-                    ),
-                ),
-                (
-                    "upload",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT, related_name="+", to="uploads.upload"
-                    ),
-                ),
-                ("is_whole", models.BooleanField(default=True, editable=False)),
-            ],
-            options={
-                "verbose_name": "prompt set",
-                "indexes": [models.Index(fields=["team", "-created"], name="datasets_by_team")],
+        table(
+            "Dataset",
+            {
+                **entry(),
+                "file_name": models.CharField(max_length=255),
+                "form": models.CharField(max_length=40, blank=True),
+                "template": models.TextField(blank=True),
+                "mapping": models.JSONField(default=dict),
+                "prompt_count": models.PositiveIntegerField(),
+                "splits": models.JSONField(default=dict),
+                "categories": models.JSONField(default=dict),
+                "created_by": key(settings.AUTH_USER_MODEL, SET_NULL, null=True),
+                "team": key("accounts.team", CASCADE, "%(class)ss"),
+                "upload": key("uploads.upload", PROTECT),
+                "is_whole": models.BooleanField(default=True, editable=False),
             },
+            verbose_name="prompt set",
+            indexes=[models.Index(fields=["team", "-created"], name="datasets_by_team")],
         ),
-        migrations.CreateModel(
-            name="LanguageModel",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("name", models.CharField(max_length=200)),
-                ("frozen", models.DateTimeField(editable=False, null=True)),
-                ("binned", models.DateTimeField(editable=False, null=True)),
-                (
-                    "source",
-                    models.CharField(choices=[("upload", "Upload"), ("hub", "Hub"), ("path", "Path")], max_length=10),
+        table(
+            "LanguageModel",
+            {
+                **entry(),
+                "source": models.CharField(
+                    max_length=10, choices=[("upload", "Upload"), ("hub", "Hub"), ("path", "Path")]
                 ),
-                ("location", models.CharField(blank=True, max_length=300)),
-                ("revision", models.CharField(blank=True, max_length=100)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("checking", "Checking"), ("ready", "Ready"), ("refused", "Refused")],
-                        default="checking",
-                        max_length=10,
-                    ),
+                "location": models.CharField(max_length=300, blank=True),
+                "revision": models.CharField(max_length=100, blank=True),
+                "state": models.CharField(
+                    max_length=10,
+                    default="checking",
+                    choices=[("checking", "Checking"), ("ready", "Ready"), ("refused", "Refused")],
                 ),
-                ("reason", models.TextField(blank=True)),
-                ("facts", models.JSONField(default=dict)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
+                "reason": models.TextField(blank=True),
+                "facts": models.JSONField(default=dict),
+                "created_by": key(settings.AUTH_USER_MODEL, SET_NULL, null=True),
+                "job": key("jobs.job", SET_NULL, null=True),
+                "team": key("accounts.team", CASCADE, "%(class)ss"),
+                "upload": key("uploads.upload", PROTECT, null=True),
+            },
+            verbose_name="model",
+            indexes=[models.Index(fields=["team", "-created"], name="models_by_team")],
+            constraints=[
+                models.CheckConstraint(
+                    condition=models.Q(("state__in", ["checking", "ready", "refused"])), name="model_state_is_known"
                 ),
-                (
-                    "job",
-                    models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to="jobs.job"
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="%(class)ss", to="accounts.team"
-                    ),
-                ),
-                (
-                    "upload",
-                    models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.PROTECT, related_name="+", to="uploads.upload"
-                    ),
-                ),
-            ],
-            options={
-                "verbose_name": "model",
-                "indexes": [models.Index(fields=["team", "-created"], name="models_by_team")],
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("state__in", ["checking", "ready", "refused"])), name="model_state_is_known"
-                    ),
-                    models.CheckConstraint(
-                        condition=models.Q(
-                            models.Q(("location", ""), ("source", "upload"), ("upload__isnull", False)),
-                            models.Q(
-                                ("source__in", ["hub", "path"]),
-                                ("upload", None),
-                                models.Q(("location", ""), _negated=True),
-                            ),
-                            _connector="OR",
+                models.CheckConstraint(
+                    condition=models.Q(
+                        models.Q(("location", ""), ("source", "upload"), ("upload__isnull", False)),
+                        models.Q(
+                            ("source__in", ["hub", "path"]), ("upload", None), models.Q(("location", ""), _negated=True)
                         ),
-                        name="model_has_exactly_one_source",
+                        _connector="OR",
                     ),
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="Pair",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("name", models.CharField(max_length=200)),
-                ("frozen", models.DateTimeField(editable=False, null=True)),
-                ("binned", models.DateTimeField(editable=False, null=True)),
-                ("findings", models.JSONField(default=list)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "draft",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="pairs_as_draft",
-                        to="registry.languagemodel",
-                    ),
-                ),
-                (
-                    "target",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="pairs_as_target",
-                        to="registry.languagemodel",
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="%(class)ss", to="accounts.team"
-                    ),
-                ),
-                ("other_tokenizer", models.CharField(default="auto", max_length=4)),
-            ],
-            options={
-                "indexes": [models.Index(fields=["team", "-created"], name="pairs_by_team")],
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("other_tokenizer__in", ("auto", "tli", "slem"))),
-                        name="pair_other_tokenizer_is_known",
-                    )
-                ],
-            },
-        ),
-        migrations.CreateModel(
-            name="Prompt",
-            fields=[
-                ("id", models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name="ID")),
-                ("number", models.PositiveIntegerField()),
-                ("name", models.CharField(max_length=200)),
-                ("text", models.TextField()),
-                ("category", models.CharField(blank=True, max_length=200)),
-                ("split", models.CharField(blank=True, max_length=20)),
-                ("reference", models.TextField(blank=True)),
-                (
-                    "dataset",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="prompts", to="registry.dataset"
-                    ),
-                ),
-                ("at", models.FloatField(null=True)),
-                ("chat", models.JSONField(null=True)),
-                ("max_tokens", models.PositiveIntegerField(null=True)),
-            ],
-            options={
-                "ordering": ["number"],
-                "constraints": [models.UniqueConstraint(fields=("dataset", "number"), name="one_prompt_per_number")],
-            },
-        ),
-        migrations.CreateModel(
-            name="TokenLengths",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("document", models.JSONField(null=True)),
-                (
-                    "dataset",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="token_lengths", to="registry.dataset"
-                    ),
-                ),
-                (
-                    "job",
-                    models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to="jobs.job"
-                    ),
-                ),
-                (
-                    "pair",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="+", to="registry.pair"
-                    ),
+                    name="model_has_exactly_one_source",
                 ),
             ],
-            options={
-                "constraints": [models.UniqueConstraint(fields=("dataset", "pair"), name="one_count_per_set_and_pair")],
-            },
         ),
-        migrations.CreateModel(
-            name="Endpoint",
-            fields=[
-                ("id", models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ("created", models.DateTimeField(default=django.utils.timezone.now, editable=False)),
-                ("name", models.CharField(max_length=200)),
-                ("frozen", models.DateTimeField(editable=False, null=True)),
-                ("binned", models.DateTimeField(editable=False, null=True)),
-                ("url", models.CharField(max_length=300)),
-                ("dialect", models.CharField(max_length=40)),
-                ("model", models.CharField(blank=True, max_length=200)),
-                ("deadline_s", models.FloatField(default=600.0)),
-                ("sealed_key", models.TextField(blank=True, editable=False)),
-                ("key_set", models.DateTimeField(editable=False, null=True)),
-                (
-                    "state",
-                    models.CharField(
-                        choices=[("checking", "Checking"), ("ready", "Ready"), ("refused", "Refused")],
-                        default="checking",
-                        max_length=10,
-                    ),
-                ),
-                ("reason", models.TextField(blank=True)),
-                ("findings", models.JSONField(default=list)),
-                ("checked", models.DateTimeField(editable=False, null=True)),
-                (
-                    "created_by",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.SET_NULL,
-                        related_name="+",
-                        to=settings.AUTH_USER_MODEL,
-                    ),
-                ),
-                (
-                    "job",
-                    models.ForeignKey(
-                        null=True, on_delete=django.db.models.deletion.SET_NULL, related_name="+", to="jobs.job"
-                    ),
-                ),
-                (
-                    "target",
-                    models.ForeignKey(
-                        null=True,
-                        on_delete=django.db.models.deletion.PROTECT,
-                        related_name="endpoints",
-                        to="registry.languagemodel",
-                    ),
-                ),
-                (
-                    "team",
-                    models.ForeignKey(
-                        on_delete=django.db.models.deletion.CASCADE, related_name="%(class)ss", to="accounts.team"
-                    ),
-                ),
-                ("dtype", models.CharField(blank=True, default="", max_length=20)),
-                ("serves", models.CharField(blank=True, default="", editable=False, max_length=500)),
-            ],
-            options={
-                "verbose_name": "server",
-                "indexes": [models.Index(fields=["team", "-created"], name="endpoints_by_team")],
-                "constraints": [
-                    models.CheckConstraint(
-                        condition=models.Q(("state__in", ["checking", "ready", "refused"])),
-                        name="endpoint_state_is_known",
-                    ),
-                    models.UniqueConstraint(
-                        condition=models.Q(("binned", None)), fields=("team", "name"), name="one_endpoint_per_name"
-                    ),
-                ],
+        table(
+            "Pair",
+            {
+                **entry(),
+                "findings": models.JSONField(default=list),
+                "created_by": key(settings.AUTH_USER_MODEL, SET_NULL, null=True),
+                "draft": key("registry.languagemodel", PROTECT, "pairs_as_draft", null=True),
+                "target": key("registry.languagemodel", PROTECT, "pairs_as_target"),
+                "team": key("accounts.team", CASCADE, "%(class)ss"),
+                "other_tokenizer": models.CharField(max_length=4, default="auto"),
             },
+            indexes=[models.Index(fields=["team", "-created"], name="pairs_by_team")],
+            constraints=[
+                models.CheckConstraint(
+                    condition=models.Q(("other_tokenizer__in", ("auto", "tli", "slem"))),
+                    name="pair_other_tokenizer_is_known",
+                )
+            ],
+        ),
+        table(
+            "Prompt",
+            {
+                "id": models.BigAutoField(verbose_name="ID", primary_key=True, serialize=False, auto_created=True),
+                "number": models.PositiveIntegerField(),
+                "name": models.CharField(max_length=200),
+                "text": models.TextField(),
+                "category": models.CharField(max_length=200, blank=True),
+                "split": models.CharField(max_length=20, blank=True),
+                "reference": models.TextField(blank=True),
+                "dataset": key("registry.dataset", CASCADE, "prompts"),
+                "at": models.FloatField(null=True),
+                "chat": models.JSONField(null=True),
+                "max_tokens": models.PositiveIntegerField(null=True),
+            },
+            ordering=["number"],
+            constraints=[models.UniqueConstraint(fields=("dataset", "number"), name="one_prompt_per_number")],
+        ),
+        table(
+            "TokenLengths",
+            {
+                **noun(),
+                "document": models.JSONField(null=True),
+                "dataset": key("registry.dataset", CASCADE, "token_lengths"),
+                "job": key("jobs.job", SET_NULL, null=True),
+                "pair": key("registry.pair"),
+            },
+            constraints=[models.UniqueConstraint(fields=("dataset", "pair"), name="one_count_per_set_and_pair")],
+        ),
+        table(
+            "Endpoint",
+            {
+                **entry(),
+                "url": models.CharField(max_length=300),
+                "dialect": models.CharField(max_length=40),
+                "model": models.CharField(max_length=200, blank=True),
+                "deadline_s": models.FloatField(default=600.0),
+                "sealed_key": models.TextField(blank=True, editable=False),
+                "key_set": models.DateTimeField(null=True, editable=False),
+                "state": models.CharField(
+                    max_length=10,
+                    default="checking",
+                    choices=[("checking", "Checking"), ("ready", "Ready"), ("refused", "Refused")],
+                ),
+                "reason": models.TextField(blank=True),
+                "findings": models.JSONField(default=list),
+                "checked": models.DateTimeField(null=True, editable=False),
+                "created_by": key(settings.AUTH_USER_MODEL, SET_NULL, null=True),
+                "job": key("jobs.job", SET_NULL, null=True),
+                "target": key("registry.languagemodel", PROTECT, "endpoints", null=True),
+                "team": key("accounts.team", CASCADE, "%(class)ss"),
+                "dtype": models.CharField(max_length=20, blank=True, default=""),
+                "serves": models.CharField(max_length=500, blank=True, default="", editable=False),
+            },
+            verbose_name="server",
+            indexes=[models.Index(fields=["team", "-created"], name="endpoints_by_team")],
+            constraints=[
+                models.CheckConstraint(
+                    condition=models.Q(("state__in", ["checking", "ready", "refused"])), name="endpoint_state_is_known"
+                ),
+                models.UniqueConstraint(
+                    condition=models.Q(("binned", None)), fields=("team", "name"), name="one_endpoint_per_name"
+                ),
+            ],
         ),
     ]

@@ -1,0 +1,123 @@
+"""Jobs over REST."""
+
+from __future__ import annotations
+
+from django.urls import reverse
+
+from tests.kit import make
+from webapp.accounts.models import AuditEntry, User
+from webapp.comparisons.kinds import COMPARISON
+from webapp.jobs import line, services
+from webapp.jobs.kinds import Kind
+from webapp.jobs.models import Queue
+from webapp.studies import services as studies
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import PLAN
+
+
+def enqueue(world):
+    return services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="one", by=world.actor(world.bob))
+
+
+def test_cancel_answers_202_with_the_job_and_409_once_it_is_over(world):
+    job = enqueue(world)
+    address = f"/api/v1/jobs/{job.pk}/cancel/"
+    client = world.api(world.bob)
+    answer = client.post(address)
+    assert (answer.status_code, answer.json()["state"]) == (202, "cancelled")
+    assert answer["Location"].endswith(f"/api/v1/jobs/{job.pk}/")
+    again = client.post(address)
+    assert (again.status_code, again.json()["code"], again.json()["state"]) == (409, "job-is-final", "cancelled")
+
+
+def test_events_can_be_read_a_few_at_a_time(world):
+    client, job = world.api(world.bob), enqueue(world)
+    services.cancel(job=job, by=world.actor(world.bob))
+    address = f"/api/v1/jobs/{job.pk}/events/"
+    whole = client.get(address).json()["events"]
+    assert [event["seq"] for event in client.get(address, {"after": 1, "wait": 0}).json()["events"]] == [2]
+    read, after, is_finished = [], 0, False
+    while not is_finished:
+        part = client.get(address, {"after": after, "limit": 1}).json()
+        assert len(part["events"]) <= 1
+        read, after, is_finished = read + part["events"], part["last_seq"], part["is_finished"]
+    assert read == whole and len(whole) > 1
+    assert client.get(address, {"limit": 501}).json()["field"] == "limit"
+    answer = client.get(address, {"wait": "99"})
+    assert (answer.status_code, answer.json()["field"]) == (400, "wait") and "from 0 to 25" in answer.json()["detail"]
+
+
+def test_lists_filter_order_and_choose_fields(world):
+    for _ in range(3):
+        enqueue(world)
+    services.cancel(job=enqueue(world), by=world.actor(world.bob))
+    client = world.api(world.victor)
+    body = client.get("/api/v1/jobs/", {"state": "queued", "fields": "id,state", "limit": 2}).json()
+    assert body["count"] == 3 and len(body["results"]) == 2
+    assert set(body["results"][0]) == {"id", "state"}
+
+
+def test_a_worker_says_to_each_team_what_it_has_of_theirs_and_to_the_operator_all(world):
+    kept = {"alices": [world.team], "charlies": [world.other_team], "both": [world.team, world.other_team], "old": []}
+    cached = [{"name": name, "bytes": 5, "teams": [str(team.pk) for team in teams]} for name, teams in kept.items()]
+    cached.append({"name": "o", "bytes": 1})
+    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={}, cached=cached)
+    world.bob.is_operator = True
+    world.bob.save()
+
+    def told(client, address="workers/"):
+        body = client.get(f"/api/v1/{address}").json()
+        (worker,) = body["workers"] if address == "system/" else body["results"]
+        assert all(set(model) == {"name", "bytes"} for model in worker["cached"])
+        return {model["name"] for model in worker["cached"]}
+
+    assert told(world.api(world.victor)) == told(world.script("read")) == {"alices", "both"}
+    assert told(world.api(world.charlie)) == {"charlies", "both"}
+    assert told(world.api(world.bob)) == told(world.api(world.bob), "system/") == {*kept, "o"}
+
+
+def test_the_operator_cancels_the_jobs_of_every_team_and_nobody_else_does(world):
+    job = enqueue(world)
+    services.claim(worker="w1", queues=["cpu"])
+    charlie, address = world.page(world.charlie), f"/api/v1/jobs/{job.pk}/cancel/"
+    assert world.api(world.charlie).post(address).status_code == 404
+    assert charlie.post(f"/jobs/{job.pk}/cancel/").status_code == 404
+    User.objects.filter(pk=world.charlie.pk).update(is_operator=True)
+    shown = charlie.get("/system/").content.decode()
+    assert f"/jobs/{job.pk}/cancel/" in shown and "Alice&#x27;s lab" in shown
+    world.charlie.refresh_from_db()
+    [running] = world.api(world.charlie).get("/api/v1/system/").json()["running"]
+    assert (running["id"], running["worker"]) == (str(job.pk), "w1")
+    assert charlie.post(f"/jobs/{job.pk}/cancel/", follow=True).redirect_chain[-1][0] == "/system/"
+    assert services.is_cancel_asked(job=job)
+    assert world.api(world.charlie).get(f"/api/v1/jobs/{job.pk}/").status_code == 404
+    told = AuditEntry.objects.get(verb="asked to cancel")
+    assert (told.team, told.user) == (world.team, world.charlie)
+
+
+WEIGH = Kind("weigh-prompts", "Weigh prompts", parts="grams", is_light=True)
+
+
+def test_a_job_leads_to_the_page_of_what_it_makes(world):
+    by = world.actor(world.alice)
+    pair, dataset = make.pair(by), make.dataset(by)
+    training = classifying.train_classifier(name="one", pair=pair, dataset=dataset, by=by)
+    study = studies.launch(kind=PLAN, pair=pair, dataset=dataset, by=by)
+    for made in (make.comparison(by), study, training):
+        page = world.page(world.alice).get(f"/jobs/{made.job.pk}/").content.decode()
+        address = reverse(made.job.page, args=[made.pk])
+        assert f'href="{address}">Its {made.job.page}</a>' in page
+
+
+def test_a_kind_that_nobody_has_listed_is_shown_filtered_and_waited_for_like_the_others(world):
+    services.enqueue(kind=COMPARISON, title="other", by=world.actor(world.bob))
+    job = services.enqueue(kind=WEIGH, title="one", by=world.actor(world.bob), total=9)
+    assert (job.queue, line.place(job).position) == (Queue.LIGHT, 1)
+    client, pages = world.api(world.bob), world.page(world.bob)
+    [row] = client.get("/api/v1/jobs/?kind=weigh-prompts").json()["results"]
+    assert (row["kind"], row["kind_label"], row["total_count"], row["parts"]) == (WEIGH.slug, WEIGH.label, 9, "grams")
+    assert client.get("/api/v1/jobs/?kind=nothing").json()["results"] == []
+    assert client.get(f"/api/v1/jobs/?kind={'x' * 41}").status_code == 400
+    page = pages.get("/jobs/?kind=weigh-prompts").content.decode()
+    assert "weigh prompts" in page and ">other<" not in page
+    assert "0 of 9 grams" in pages.get(f"/jobs/{job.pk}/").content.decode()

@@ -1,0 +1,185 @@
+"""The rules of the trace, against a real Valkey: nothing is missed, nothing is told twice, whatever happens between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.utils import timezone
+
+from tests.kit import make
+from tests.kit.live import decoded, run, watcher
+from webapp.comparisons import services, trace
+from webapp.comparisons.models import Sample, TraceChunk
+from webapp.core import subscriptions
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.live.consumer import ComparisonConsumer
+from webapp.live.watch import Watch
+
+ALL_TOLD = (1000, "The comparison is over and all of it was told.")
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture
+def sample(comparison, job) -> Sample:
+    """The first sample, being decoded; nothing of its trace is written."""
+    prompt, repeat, runs = next(make.remaining(comparison))
+    return services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+
+
+def events(first: int, last: int) -> list[dict[str, Any]]:
+    return [{"seq": seq, "event": "verified"} for seq in range(first, last + 1)]
+
+
+async def write(sample: Sample, first: int, last: int) -> None:
+    await sync_to_async(trace.append)(sample=sample, first_seq=first, events=events(first, last), words={first: "a"})
+
+
+async def finish(job: Job, sample: Sample, last_seq: int) -> None:
+    numbers = decoded(sample)
+    await sync_to_async(services.finish_sample)(job=job, sample=sample, last_seq=last_seq, numbers=numbers)
+
+
+@pytest.mark.smoke
+async def test_who_joins_late_is_told_everything_and_then_what_comes(sample, bob):
+    await write(sample, 1, 3)
+    await write(sample, 4, 5)
+    await bob.open()
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 5)
+    await write(sample, 6, 7)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 7)
+    await bob.leave()
+    assert bob.seqs(sample) == [1, 2, 3, 4, 5, 6, 7]
+    assert bob.heard("events")[0]["words"] == {"1": "a", "4": "a"}
+
+
+async def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(sample, bob):
+    await write(sample, 1, 4)
+    await write(sample, 5, 6)
+    await bob.open(after={str(sample.pk): 2})
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 4)
+    await bob.leave()
+    assert bob.seqs(sample) == [3, 4, 5, 6]
+
+
+async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
+    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    chunk = TraceChunk(sample=sample, first_seq=1, last_seq=2, events=events(1, 2))
+    await sync_to_async(chunk.save)()
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+    await bob.leave()
+
+
+async def test_a_hole_is_filled_for_who_waits_for_it_though_others_were_told_everything(world, comparison, job, sample):
+    bob, victor = watcher(comparison, world.bob), watcher(comparison, world.victor)
+    await write(sample, 1, 2)
+    await finish(job, sample, last_seq=4)
+    await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
+    await bob.open(after={str(sample.pk): 0})
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
+    await victor.open(since=timezone.now().isoformat())
+    assert await victor.closed() == ALL_TOLD
+    await write(sample, 3, 4)
+    assert await bob.closed() == ALL_TOLD
+    assert bob.seqs(sample) == [1, 2, 3, 4]
+
+
+async def test_double_nudges_and_a_write_that_is_repeated_tell_nothing_twice(comparison, sample, bob):
+    await bob.open()
+    for _ in range(3):
+        await write(sample, 1, 2)
+        await sync_to_async(trace.nudge)(comparison.pk)
+    await write(sample, 3, 3)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
+    await bob.leave()
+    assert bob.seqs(sample) == [1, 2, 3]
+
+
+async def test_the_line_is_closed_after_the_last_event_of_all(comparison, job, sample, bob):
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    await write(sample, 1, 3)
+    await finish(job, sample, last_seq=3)
+    await sync_to_async(jobs.fail)(job=job, reason="The rest was not wanted.")
+    assert await bob.closed() == ALL_TOLD
+    assert bob.seqs(sample) == [1, 2, 3]
+    assert bob.frames[-1] == {"t": "finished"}
+    assert bob.heard("comparison")[-1]["sentence"] == "The rest was not wanted."
+
+
+async def test_a_sample_that_began_and_ended_unseen_is_told_too(comparison, job, sample, bob):
+    await bob.open(since=comparison.created.isoformat())
+    await write(sample, 1, 3)
+    await finish(job, sample, last_seq=3)
+    await bob.until(lambda bob: bob.heard("complete"))
+    await bob.leave()
+    assert bob.seqs(sample) == [1, 2, 3]
+
+
+def test_what_others_read_first_hides_nothing_from_who_asks_for_more(world, comparison, job, sample):
+    """The shared watch begins now and knows only that the sample is over; the watcher wants to know how it went."""
+    teller = ComparisonConsumer()
+    teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
+    teller.watch.follow({}, comparison.created)
+
+    async def story() -> None:
+        await write(sample, 1, 3)
+        await finish(job, sample, last_seq=3)
+        others.since = timezone.now()
+        teller.inbox = await sync_to_async(others.news)()
+        assert "complete" in [frame["t"] for frame in await teller._fresh()]
+
+    run(story())
+
+
+@pytest.mark.parametrize("read_before", [0, 3])
+def test_an_end_that_the_shared_watch_takes_for_older_than_itself_is_told(world, comparison, job, sample, read_before):
+    """A row is stamped a moment before others see it. In that moment the shared watch began, and the watcher read."""
+    teller = ComparisonConsumer()
+    teller.watch, others = Watch(comparison.pk), Watch(comparison.pk)
+    teller.watch.follow({}, comparison.created)
+    teller.inbox = []
+
+    async def story() -> list[dict[str, Any]]:
+        if read_before:
+            await write(sample, 1, read_before)
+            await teller._fresh()
+        else:
+            teller.watch.must_read = False  # there was nothing yet
+            await write(sample, 1, 3)
+        await finish(job, sample, last_seq=3)
+        others.since = timezone.now()
+        teller.inbox = await sync_to_async(others.news)()
+        return await teller._fresh()
+
+    assert "complete" in [frame["t"] for frame in asyncio.run(story())]
+
+
+async def test_a_sample_begun_anew_is_told_from_its_start(job, sample, bob):
+    await write(sample, 1, 3)
+    await bob.open()
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
+    again = await sync_to_async(services.begin_sample)(
+        job=job, run=sample.run, prompt=sample.prompt, repeat=sample.repeat, device="cpu"
+    )
+    await write(again, 1, 2)
+    await bob.until(lambda bob: len(bob.seqs(again)) == 2)
+    await bob.leave()
+
+
+async def test_many_small_chunks_arrive_in_few_messages(sample, bob):
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("samples"))
+    began, bob.messages = asyncio.get_running_loop().time(), 0
+    for seq in range(1, 41):
+        await write(sample, seq, seq)
+    await bob.until(lambda bob: len(bob.seqs(sample)) == 40)
+    await bob.leave()
+    assert bob.messages <= 2 + 20 * (asyncio.get_running_loop().time() - began)
+    assert bob.seqs(sample) == list(range(1, 41))
