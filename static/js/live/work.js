@@ -31,7 +31,7 @@ const feed = new Feed({
 });
 
 function draw() {
-  drawWay(status, state.phase ? "" : "A worker loads the models.", state);
+  drawWay(status, "", state);
   const more = state.figures - shown;
   if (more <= 0) return;
   document.querySelector("#more").hidden = false;
