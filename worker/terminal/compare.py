@@ -146,10 +146,8 @@ class Heard:
                 self._step(report)
             case PairLoaded():
                 self._loaded(report)
-            case Tuned():
-                self.loaded = replace(self.loaded, hardware=report.hardware)
-            case Weighed():
-                self._weighed(report)
+            case Tuned() | Weighed():
+                self._warmed_up(report)
             case Began():
                 self._begin()
             case SampleDecoded():
@@ -203,7 +201,10 @@ class Heard:
         if others := self._others():
             say(crowded(others, loaded.hardware["threads"]))
 
-    def _weighed(self, found: Weighed) -> None:
+    def _warmed_up(self, found: Tuned | Weighed) -> None:
+        if isinstance(found, Tuned):
+            self.loaded = replace(self.loaded, hardware=found.hardware)
+            return
         self.prices = found.prices
         if found.trouble:
             say(found.trouble)
