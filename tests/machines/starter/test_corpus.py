@@ -89,5 +89,3 @@ def test_a_prompt_that_quotes_the_corpus_is_left_out():
     text = "a line that stands in the corpus\nanother line that stands there too\n"
     assert is_fit(text, set(), tokenizer)
     assert not is_fit(text, set(text.splitlines()), tokenizer)
-
-

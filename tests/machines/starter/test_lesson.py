@@ -98,5 +98,3 @@ def test_a_work_folder_belongs_to_its_seed(pair, corpus, tmp_path):
     (tmp_path / "begun.json").write_text('{"seed": 1, "corpus": "other"}')
     with pytest.raises(DrafthouseError, match="was begun with seed 1"):
         teach(recipe(), pair, NO_LADDER, tmp_path, corpus, print)
-
-
