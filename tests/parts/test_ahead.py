@@ -23,7 +23,7 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.runner import FastRunner, Judging
+from decoding.models.fast.runner import FastRunner, UnreadDrafts
 from decoding.models.runner import run_one
 from decoding.trace.events import Drafted, Recorder, Verified, to_dict
 from tests.kit.models import LLAMA, fast_runner, save
@@ -205,7 +205,7 @@ def test_a_draft_that_nobody_has_read_is_judged_as_one_that_was_read(
     assert len(accepted) > 2
 
 
-class Given(Judging):
+class Given(UnreadDrafts):
     """Rounds of one of both ways take half of the time of the others."""
 
     def __init__(self, prefers_unread: bool) -> None:
@@ -219,7 +219,7 @@ class Given(Judging):
         super().note(length, is_unread, 1000 if is_unread == self._prefers_unread else 2000)
 
 
-class Always(Judging):
+class Always(UnreadDrafts):
     def takes_unread(self, length: int) -> bool:
         super().takes_unread(length)
         return True
