@@ -17,7 +17,7 @@ from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch, decode
 from decoding.core.sequence import Sequence
-from decoding.dice.choosing import Choosings
+from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging
@@ -121,7 +121,7 @@ class World:
     draft: ModelRunner
     end_tokens: frozenset[int] = frozenset()
     draft_process: DraftProcess | None = None
-    choosings: type[Choosings] = Choosings
+    pickers: type[Pickers] = Pickers
     words: Words = no_words
     bridge: Bridge | None = None  # if the draft has another tokenizer
     clock: Callable[[], Clock] = Clock
@@ -183,7 +183,7 @@ class World:
             clock,
             self.end_tokens,
             lambda name: some_classifier(),
-            self.choosings(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
+            self.pickers(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
             self.draft_process,
             lanes=self.lanes,
             words=self.words,
