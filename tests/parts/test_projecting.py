@@ -18,9 +18,18 @@ from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.player import Player
-from decoding.replay.projecting.document import ACCEPTANCES, PRICES, document, draw_map, pair_on, priced
-from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
-from decoding.replay.projecting.texts import acceptance, with_acceptance
+from decoding.replay.projecting import (
+    ACCEPTANCES,
+    PRICES,
+    ProjectionInputs,
+    acceptance,
+    document,
+    draw_map,
+    pair_on,
+    priced,
+    project,
+    with_acceptance,
+)
 from decoding.strategies import STRATEGIES
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.worlds import looking_at, some_classifier
@@ -64,19 +73,19 @@ def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recor
 def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     card = with_costs(target={1: [(1, 1.0)], 4: [(4, 1.2)]}, steps={1: [(1, 0.1)], 4: [(4, 0.2)]})
-    found = dict(by_batch(project(material, card)))
-    for batch, rows in found.items():
-        strategies = {row.choice.strategy for row in rows}
-        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup", "hybrid"} <= strategies
-        assert [row.tokens_per_s for row in rows] == sorted((row.tokens_per_s for row in rows), reverse=True)
-        ahead = next(row for row in rows if row.choice.strategy == "ssd")
-        assert ahead.tokens_per_s_device == pytest.approx(batch * ahead.tokens_per_s / 2)
+    every = project(material, card)
+    for batch in (1, 4):
+        rows = {row["strategy"]: row for row in every if row["batch"] == batch}
+        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup", "hybrid"} <= rows.keys()
+        speeds = [row["tokens_per_s"] for row in rows.values()]
+        assert speeds == sorted(speeds, reverse=True)
+        assert rows["ssd"]["tokens_per_s_device"] == pytest.approx(batch * rows["ssd"]["tokens_per_s"] / 2)
 
 
 def test_texts_shorter_than_a_draft_are_projected() -> None:
     found, short = pair(), dataclasses.replace(SHARED, max_new_tokens=3)
     material = ProjectionInputs.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
-    assert "ssd-disco" in {row.choice.strategy for row in project(material, EVEN)}
+    assert "ssd-disco" in {row["strategy"] for row in project(material, EVEN)}
 
 
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])
@@ -119,11 +128,11 @@ def test_estimates_that_were_calibrated_stay_so(ready) -> None:  # type: ignore[
 def test_the_map_has_a_best_strategy_in_every_field_and_the_pair_as_a_point(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
     fields = draw_map(dataclasses.replace(material, texts=material.texts[:2]), EVEN)
-    assert [(each.price, each.acceptance) for each in fields] == [(p, a) for a in ACCEPTANCES for p in PRICES]
+    assert [(each["price"], each["acceptance"]) for each in fields] == [(p, a) for a in ACCEPTANCES for p in PRICES]
     for field in fields:
-        assert field.speedups[field.best] == max(field.speedups.values())
-    dear = next(each for each in fields if (each.price, each.acceptance) == (0.6, 0.3))
-    assert dear.speedups["static"] < 1
+        assert field["speedups"][field["best"]] == max(field["speedups"].values())
+    dear = next(each for each in fields if (each["price"], each["acceptance"]) == (0.6, 0.3))
+    assert dear["speedups"]["static"] < 1
     assert pair_on(material, EVEN) == (pytest.approx(0.1), acceptance(material.texts))
     assert priced(EVEN, 0.35).costs.draft(1) == pytest.approx(0.35)
 

@@ -16,7 +16,7 @@ import pytest
 from decoding.drafting.records import Record, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.machine_card import published
-from decoding.replay.projecting.projecting import prepared_at
+from decoding.replay.projecting import prepared_at
 from decoding.replay.ssd.playing import BESIDE, Track
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.speculator.state import plan_for
