@@ -20,7 +20,7 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay.at_load import play
 from decoding.replay.planning import Prediction, RecordedSet, study
 from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, left_out, predict_ahead
-from decoding.replay.planning_at_load import AheadAtLoad, PlanInputs, predict_at_load
+from decoding.replay.planning_at_load import PlanInputs, predict_at_load
 from decoding.replay.player import replay
 from decoding.replay.probing import probe, typical
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
@@ -262,7 +262,7 @@ def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(
     models = pair()
     models.hold("", some_classifier())
     simulating = Simulating(models, AT_LOAD, GREEDY, recorded, COSTS, "")
-    material = PlanInputs(recorded, like_one(CHEAP), some_classifier(), AheadAtLoad(simulating, CHEAP))
+    material = PlanInputs(recorded, like_one(CHEAP), some_classifier(), simulating)
     for users, rows in predict_at_load(material, (1, 4)).items():
         found = [row.choice for row in rows]
         assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}
@@ -273,4 +273,4 @@ def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(
 
 def test_under_ratio_dice_a_plan_at_load_leaves_out_what_no_recording_shows(recorded: RecordedSet) -> None:
     simulating = Simulating(pair(), AT_LOAD, Sampling(temperature=1.0, dice="ratio"), recorded, COSTS, None)
-    assert [*AheadAtLoad(simulating, CHEAP).predict(4)] == []
+    assert [*PlanInputs(recorded, CHEAP, None, simulating).prepared(4)] == []
