@@ -48,7 +48,7 @@ def document(
         hardware=loaded.hardware["by_strategy"],
         judged=judged,
     )
-    verdicts = across_loads(strategies, judged, is_noisy=bool(noise))
+    verdicts = across_loads(strategies, judged)
     return {
         "format": FORMAT,
         "drafthouse": version(),
@@ -58,7 +58,7 @@ def document(
         "crossovers": verdicts["crossovers"],
         "objective": args.objective.to_dict(),
         "warnings": [*loaded.warnings, *left_out, *overloaded(strategies), *doubts(samples)],
-        "is_noisy": bool(noise),
+        "is_noisy": judged.is_noisy,
         "complete": complete,
         "noise": noise,
         "hardware": loaded.hardware,
