@@ -263,7 +263,7 @@ def _compared(card: Card, pair: ModelPair, texts: list[PromptItem], choices: lis
     try:
         comparison = Measurement(pair, texts, choices, sampling)
         comparison.warm_up()
-        samples = [sample for group in comparison.run() for sample in group]
+        samples = comparison.run()
     except DrafthouseError as error:
         card.say(section="disco", error=str(error))
         return

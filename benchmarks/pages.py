@@ -30,7 +30,7 @@ from benchmarks._serving import LINE, Web, load, place, serving, verdict
 CPU_BAR_MS = 80.0
 BAR_MS = 300.0
 BAR_MIB = 250.0
-MOST_QUERIES = 28  # as in tests/webapp/test_query_counts.py
+MOST_QUERIES = 28  # as in tests/laws/service/test_query_counts.py
 WIDE = {  # lists, searched as people search
     "/comparisons/?q=70&ordering=name",
     "/comparisons/?state=succeeded&page=100",

@@ -23,13 +23,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
-# Folders whose tests start commands, servers, engines or trainings.
-MACHINES = {
-    Path(__file__).parent / name
-    for name in ("launcher", "starter", "terminal", "webapp/backup", "webapp/config", "worker")
-}
-LAWS = {Path(__file__).parent / "webapp" / name for name in ("test_isolation.py", "test_schema.py")}
-NEEDS = {program.mark for program in PROGRAMS} | {"db", "django_db", "gpu", "peer", "proxy", "slow", "transactional_db"}
+QUICK = {Path(__file__).parent / room for room in ("laws", "parts")}
+NEEDS = {program.mark for program in PROGRAMS} | {"gpu", "peer", "proxy", "slow"}
 pytest_plugins = ["tests.clock"]
 skipped: Counter[Program] = Counter()
 
@@ -95,12 +90,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def is_quick(item: pytest.Item) -> bool:
-    """Tell whether a test is a law, a smoke test or a part. A part needs no database and no other program, and is not
-    slow."""
-    if item.get_closest_marker("smoke") or item.path in LAWS:
+    """Tell whether a test is a law, a part or a smoke test, and neither slow nor in need of another program."""
+    if item.get_closest_marker("smoke"):
         return True
     needs = {mark.name for mark in item.iter_markers()} | set(getattr(item, "fixturenames", ()))
-    return not needs & NEEDS and not MACHINES & {*item.path.parents}
+    return not needs & NEEDS and bool(QUICK & {*item.path.parents})
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:

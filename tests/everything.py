@@ -37,7 +37,7 @@ Run {", ".join(CHECKS)} and every test.
   --deep      thousands of cases for each law in place of hundreds
   --slowest   show at the end which tests, fixtures and modules took the most CPU seconds
 
-With other arguments, run pytest alone with these: ./drafthouse test tests/decoding -k stopping
+With other arguments, run pytest alone with these: ./drafthouse test tests/parts -k stopping
 
 If at most {FEW} tests fail, they run once more, alone. Those that pass then are named: they depend on what runs beside
 them, and are to be mended.

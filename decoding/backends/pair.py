@@ -18,7 +18,6 @@ from decoding.backends.misfit import misfit
 from decoding.choice import Choice
 from decoding.dice.choosing import Choosings
 from decoding.dice.sampling import Sampling
-from decoding.disco.calibration import under
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.drafting.source import Words
 from decoding.errors import BadPair, BadStrategy
@@ -54,14 +53,10 @@ class ModelPair(Backend):
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated
     draft_left_out: str = ""  # why a study runs on the target alone, though the pair has a draft
     renderer: Renderer | None = None  # of chat prompts, by the target's template
-    again: Callable[[], ModelPair] | None = None  # loads the same pair in another process; must survive pickling
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
     _classifiers: dict[str, DraftClassifier] = field(default_factory=dict)
-    _greedy: dict[str, tuple[DraftClassifier, DraftClassifier]] = field(
-        default_factory=dict
-    )  # as trained, and for greedy
 
     @property
     def vocab(self) -> int:
@@ -112,16 +107,6 @@ class ModelPair(Backend):
 
     def classifier(self, name: str, sampling: Sampling | None = None) -> DraftClassifier:
         """The named one, or the pair's own where none is named: as trained, or as it estimates under a sampling."""
-        base = self._loaded(name)
-        if sampling is None or not sampling.is_greedy:
-            return base
-        trained, greedy = self._greedy.get(name) or (None, base)
-        if trained is not base:
-            greedy = under(base, sampling)
-            self._greedy[name] = base, greedy
-        return greedy
-
-    def _loaded(self, name: str) -> DraftClassifier:
         if name not in self._classifiers:
             folder = self.classifier_at(name)
             if folder is None:
@@ -131,7 +116,8 @@ class ModelPair(Backend):
                 )
             judges_copies_alone = bool(self.bridge and self.bridge.matches_text)
             self._classifiers[name] = load_classifier(folder, self.fingerprints, or_alone=judges_copies_alone)
-        return self._classifiers[name]
+        found = self._classifiers[name]
+        return found.greedy if sampling and sampling.is_greedy else found
 
     def usable(self, names: Iterable[str]) -> list[str]:
         """Return the classifiers among these that can decide here: on a target alone, those that know copies."""

@@ -19,15 +19,16 @@ from decoding.drafting.source import Given, Sight, Source, View, Words, no_words
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.retokenised import RetokenisedDrafter
+from decoding.vocabularies.shared import require_scores
 
 
 @dataclass(frozen=True)
@@ -56,7 +57,7 @@ class Parts:
         if not needs_draft:
             return SourceDrafter(source, self._view(self.end_tokens), self.dice)
         if self.bridge and (source.copies or source.branches):
-            self.bridge.require_scores("A mix of copies and drafts" if source.copies else "A tree")
+            require_scores(self.bridge.method, "A mix of copies and drafts" if source.copies else "A tree")
         if self.bridge and self.bridge.matches_text:
             return self._retokenised(source, feature, self.bridge)
         choosing = self.choosings.of(self.dice.sampling, feature.look if feature else None)
@@ -78,7 +79,7 @@ class Parts:
     ) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
         if self.bridge:
-            self.bridge.require_scores("A draft beside the target")
+            require_scores(self.bridge.method, "A draft beside the target")
         dice = self.dice
         recipe = SpeculatorRecipe(
             settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint

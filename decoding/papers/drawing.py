@@ -7,7 +7,7 @@ from typing import Any
 
 from decoding.errors import BadStrategy
 from decoding.papers.evidence import Evidence, Phase
-from decoding.papers.figure import Figure, RepeatOptions, described, filled, kept_as
+from decoding.papers.figure import Figure, described, filled, kept_as
 from decoding.papers.figures import FIGURES
 from decoding.papers.shelf import Shelf
 
@@ -42,7 +42,7 @@ def _pieces(evidence: Evidence, figures: Sequence[Figure]) -> list[str]:
 
 
 def draw(
-    evidence: Evidence, figures: Sequence[Figure], asked: RepeatOptions, noise: Callable[[], str] = lambda: ""
+    evidence: Evidence, figures: Sequence[Figure], noise: Callable[[], str] = lambda: ""
 ) -> Iterator[dict[str, Any]]:
     """Yield each figure once it is finished: those that are kept, those that lack something, then the others as their
     evidence comes in. `noise` says what else used the machine so far; `noises` tells of it, also of an earlier attempt
@@ -54,7 +54,7 @@ def draw(
         if kept is not None:
             yield kept
         elif lacking := evidence.lacks(figure.needs):
-            yield described(figure, asked) | {"needs": lacking}
+            yield described(figure) | {"needs": lacking}
         else:
             waiting.append(figure)
     made: set[str] = set()
@@ -65,7 +65,7 @@ def draw(
         made.add(piece)
         for figure in [one for one in waiting if made.issuperset(one.uses)]:
             waiting.remove(figure)
-            yield _drawn(figure, evidence, asked)
+            yield _drawn(figure, evidence)
 
 
 def noises(shelf: Shelf) -> str:
@@ -77,15 +77,15 @@ def _noises(shelf: Shelf) -> list[str]:
     return shelf.read(NOISE) or []
 
 
-def _drawn(figure: Figure, evidence: Evidence, asked: RepeatOptions) -> dict[str, Any]:
+def _drawn(figure: Figure, evidence: Evidence) -> dict[str, Any]:
     """Draw and keep a figure. A formula may have no value for a pair, as where nothing is ever hit: that costs this
     figure, not the study."""
     try:
-        found = filled(figure, asked, figure.draw(evidence))
+        found = filled(figure, figure.draw(evidence))
     except BadStrategy as error:  # a classifier that the figure trains has too little to learn from
-        return described(figure, asked) | {"needs": f"more recorded tokens ({str(error).rstrip('.')})"}
+        return described(figure) | {"needs": f"more recorded tokens ({str(error).rstrip('.')})"}
     except (ArithmeticError, ValueError) as error:
-        return described(figure, asked) | {"needs": f"other numbers: its formula has no value for these ({error})"}
+        return described(figure) | {"needs": f"other numbers: its formula has no value for these ({error})"}
     evidence.keep(kept_as(figure.slug), found)
     return found
 

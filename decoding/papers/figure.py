@@ -1,18 +1,16 @@
 """Figure of a paper as data: what was published, what it needs, and how ours is computed. Standard library only.
 
-`decoding/papers/figures` holds one module for each figure.
+`decoding/papers/figures` holds the figures.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from decoding.dice.sampling import Sampling
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.settings import Origin
 
@@ -74,6 +72,7 @@ class FigurePart:
 
 @dataclass(frozen=True)
 class Figure:
+    slug: str
     paper: Paper
     number: str  # in the paper
     title: str
@@ -84,33 +83,6 @@ class Figure:
     uses: Sequence[str] = ()  # keys of `Evidence.phases`, besides what those need
     published: Sequence[Series] = ()
     unpublished: str = ""  # why there are no published points
-    # Commands besides `papers` itself; {asked} stands for the study's `RepeatOptions`, {also} for its further set.
-    recipe: Sequence[str] = ()
-    slug: str = ""  # the name of its file
-
-
-@dataclass(frozen=True)
-class RepeatOptions:
-    """Options that repeat a study: its pair, prompts, sampling and device."""
-
-    options: str
-    split: str = ""  # not an option of a command that takes all splits, such as train-disco
-    files: Sequence[str] = ()  # commands that bring here what the options name
-    also: str = ""  # file of a further set of prompts
-
-    def __str__(self) -> str:
-        return f"{self.options} --split {self.split}" if self.split else self.options
-
-
-def sampling_options(sampling: Sampling) -> str:
-    """Options of a command that chooses tokens like this. Defaults are left out."""
-    usual, words = Sampling().to_dict(), list[str]()
-    for name, value in sampling.to_dict().items():
-        if value != usual[name]:
-            option = f"--{name.replace('_', '-')}"
-            values = value if isinstance(value, list) else [value]
-            words += [word for each in values for word in (option, *([] if each is True else [str(each)]))]
-    return shlex.join(words)
 
 
 def kept_as(slug: str) -> str:
@@ -134,23 +106,20 @@ def plain(slug: str, number: str, title: str, x: Axis, y: Axis, shown: Sequence[
     return {"slug": slug, "number": number, "title": title, **axes, "series": [*map(dataclasses.asdict, shown)]}
 
 
-def described(figure: Figure, asked: RepeatOptions) -> dict[str, Any]:
+def described(figure: Figure) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
-    also = f" --also {shlex.quote(asked.also)}" if asked.also and "also_study" in figure.uses else ""
-    own = f"./drafthouse papers {asked}{also} --figures {figure.slug}"
     return {
         **plain(figure.slug, figure.number, figure.title, figure.x, figure.y, figure.published),
         "paper": dataclasses.asdict(figure.paper),
         "unpublished": figure.unpublished,
-        "recipe": [*asked.files, own, *(line.format(asked=asked, also=also) for line in figure.recipe)],
         "needs": "",
         "why": "",
     }
 
 
-def filled(figure: Figure, asked: RepeatOptions, drawn: FigurePart) -> dict[str, Any]:
+def filled(figure: Figure, drawn: FigurePart) -> dict[str, Any]:
     """A finished figure as plain data: published series first, then ours."""
-    found = described(figure, asked)
+    found = described(figure)
     ours = [dataclasses.asdict(each) for each in drawn.series]
     x = {**found["x"], "names": list(drawn.names or figure.x.names)}
     return {**found, "x": x, "series": [*found["series"], *ours], "why": _spaced(drawn.why).strip()}

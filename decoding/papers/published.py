@@ -1,9 +1,8 @@
-"""Parts of the papers' figures that the service uses: their names, their files, how to repeat them, the methods
-paragraph. Standard library only."""
+"""Parts of the papers' figures that the service uses: names, files, the methods paragraph. Standard library only."""
 
-from decoding.papers.figure import RepeatOptions, kept_as, sampling_options
+from decoding.papers.figure import kept_as
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
 
-__all__ = ["FIGURES", "FILES", "RepeatOptions", "kept_as", "methods", "sampling_options"]
+__all__ = ["FIGURES", "FILES", "kept_as", "methods"]

@@ -268,14 +268,7 @@ class CostModel:
 
     @classmethod
     def from_dict(cls, stored: Mapping[str, Any]) -> CostModel:
-        """Read what `to_dict`, `for_one` or an earlier version wrote."""
-        if "verify" in stored:  # of several texts, before 0.3
-            kept = {name: stored[name] for name in ("begin", "rest", "prompts", "pieces", "noise") if name in stored}
-            steps = {texts: [(texts, seconds)] for texts, seconds in stored["draft"]}
-            return cls(_table(stored["verify"]), steps, **kept)
-        if "passes" in stored:  # of drafts that are prepared ahead, before 0.3
-            own = {name: value for name, value in stored.items() if name not in ("passes", "branch_step")}
-            return replace(cls.from_dict(stored["passes"]), branches=[*enumerate(stored["branch_step"])][1:], **own)
+        """Read what `to_dict` or `for_one` wrote."""
         if "draft" in stored:
             return cls.of_one(**stored)
         tables = {name: _table(stored[name]) for name in ("target", "steps")}

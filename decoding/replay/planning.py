@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -29,8 +28,8 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
-from decoding.replay.recording_workers import RecordingWorkers, copies_for, undrafted_texts
 from decoding.replay.workload import settings
+from decoding.replay.writing import record_texts
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
@@ -193,23 +192,19 @@ def study(
     trees: bool = False,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
-    workers: RecordingWorkers | None = None,
     texts: Texts = MappingProxyType({}),
 ) -> RecordedSet:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`,
     replays of trees of likeliest paths need `trees`, which not every draft can read; training needs neither. Under
     ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
-    of a run. Pass `workers` and `texts` if you have them already. If the pair has no draft, only the texts are
-    recorded: copies need no more."""
-    if pair.draft is None:
-        recordings = undrafted_texts(pair, prompts, sampling, on_progress=on_progress, cancelled=cancelled)
-        return RecordedSet(recordings, pair.tokenizer.decode, is_undrafted=True)
-    depth, paths = CAP if tails else 0, likeliest_paths() if trees and pair.draft.reads_trees_at_once else []
-    with nullcontext(workers) if workers else RecordingWorkers(pair, copies_for(pair, len(prompts))) as who:
-        recordings = who.record(
-            prompts, sampling, depth, trees=paths, texts=texts, on_progress=on_progress, cancelled=cancelled
-        )
-    return RecordedSet(recordings, pair.tokenizer.decode)
+    of a run. `texts` are texts that earlier runs wrote. If the pair has no draft, only the texts are recorded: copies
+    need no more."""
+    grows = trees and pair.draft is not None and pair.draft.reads_trees_at_once
+    depth, paths = CAP if tails else 0, likeliest_paths() if grows else []
+    recordings = record_texts(
+        pair, prompts, sampling, depth, paths, texts=texts, on_progress=on_progress, cancelled=cancelled
+    )
+    return RecordedSet(recordings, pair.tokenizer.decode, is_undrafted=pair.draft is None)
 
 
 def likeliest_paths() -> list[LikeliestPaths]:

@@ -1,16 +1,14 @@
 """Every strategy: ours, one module each in this package, and those that other contestants run. To add one, add a file:
 docs/extending.md shows how.
 
-`DRAFTHOUSE_STRATEGIES` names further folders with such files, separated as in PATH. An installed package names such a
-module of its own by an entry point in the group `drafthouse.strategies`.
+`DRAFTHOUSE_STRATEGIES` names further folders with such files, separated as in PATH.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Mapping
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from pkgutil import iter_modules
 from types import ModuleType
@@ -45,27 +43,6 @@ def _strategy(module: ModuleType) -> Strategy:
     return found
 
 
-def _of_packages() -> Iterator[Strategy]:
-    for entry in entry_points(group="drafthouse.strategies"):
-        module = _loaded(entry)
-        if not hasattr(module, "STRATEGY"):
-            raise BadStrategyModule(f"{_named(entry)} lacks STRATEGY, {PARTS['STRATEGY']}.")
-        yield _strategy(module)
-
-
-def _loaded(entry: EntryPoint) -> ModuleType:
-    try:
-        module: ModuleType = entry.load()
-    except (AttributeError, ImportError, SyntaxError, TypeError) as error:
-        raise BadStrategyModule(f"{_named(entry)} cannot be used: {error}. Correct or uninstall it.") from error
-    return module
-
-
-def _named(entry: EntryPoint) -> str:
-    package = f"the package {entry.dist.name}" if entry.dist else "a package"
-    return f"The strategy {entry.value} of {package}"
-
-
 class Strategies(dict[str, Strategy]):
     """Strategies by slug. The slug of an earlier version finds the strategy that has taken over."""
 
@@ -90,7 +67,7 @@ def _baseline() -> str:
     return slugs[0]
 
 
-STRATEGIES = _only([*map(_strategy, modules_in(sys.modules[__name__], PARTS)), *_of_packages(), *contestants.specs()])
+STRATEGIES = _only([*map(_strategy, modules_in(sys.modules[__name__], PARTS)), *contestants.specs()])
 FORMER = {former.slug: (slug, former) for slug, strategy in STRATEGIES.items() for former in strategy.formerly}
 BASELINE = _baseline()
 

@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass, field
 from functools import partial
 from types import MappingProxyType
@@ -19,8 +18,7 @@ from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, metrics, training
-from decoding.disco.calibration import GREEDY, Calibration
-from decoding.disco.classifier import DraftClassifier
+from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
 from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
@@ -30,7 +28,6 @@ from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
-from decoding.replay.recording_workers import RecordingWorkers, copies_for
 from decoding.strategies.disco import Priced
 from decoding.training.designs import USUAL, How, Network
 from decoding.training.splits import Splits
@@ -109,29 +106,26 @@ def record(
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> RecordedSplits:
-    """Record all prompts before anything is timed: copies of the pair would disturb the timing."""
-    parts = [material.training, material.validation, material.test, *others.values()]
-    with RecordingWorkers(pair, copies_for(pair, sum(map(len, parts)))) if pair.draft else nullcontext() as workers:
+    """Record all prompts, before anything is timed."""
 
-        def one(name: str, prompts: Sequence[PromptItem], tails: bool = True, is_greedy: bool = False) -> RecordedSet:
-            return planning.study(
-                pair,
-                prompts,
-                dataclasses.replace(sampling, temperature=0.0) if is_greedy else sampling,
-                tails=tails,
-                on_progress=lambda done: on_progress(TrainingStep(f"recording {name}", done, len(prompts))),
-                cancelled=cancelled,
-                workers=workers,
-                texts={} if is_greedy else texts,
-            )
-
-        return RecordedSplits(
-            one("training", material.training, tails=False),
-            one("validation", material.validation),
-            one("test", material.test),
-            {name: one(name, prompts) for name, prompts in others.items()},
-            one("greedy texts", material.validation, is_greedy=True) if pair.draft and not sampling.is_greedy else None,
+    def one(name: str, prompts: Sequence[PromptItem], tails: bool = True, is_greedy: bool = False) -> RecordedSet:
+        return planning.study(
+            pair,
+            prompts,
+            dataclasses.replace(sampling, temperature=0.0) if is_greedy else sampling,
+            tails=tails,
+            on_progress=lambda done: on_progress(TrainingStep(f"recording {name}", done, len(prompts))),
+            cancelled=cancelled,
+            texts={} if is_greedy else texts,
         )
+
+    return RecordedSplits(
+        one("training", material.training, tails=False),
+        one("validation", material.validation),
+        one("test", material.test),
+        {name: one(name, prompts) for name, prompts in others.items()},
+        one("greedy texts", material.validation, is_greedy=True) if pair.draft and not sampling.is_greedy else None,
+    )
 
 
 def learn(

@@ -12,7 +12,7 @@ had when they were recorded (`live.FIELDS`). `passes` are the texts that target 
 order. A new structure keeps tokens and drafts as they are. A simulation's `trace` has its simulated times.
 
 `documents/` holds the answers of replay, plan, what-if, projection and figures, one row a line, so that a difference
-can be read. `rest.json` holds REST answers; `tests/webapp/comparisons/test_what_if.py` says how to write them anew.
+can be read. `rest.json` holds REST answers; `tests/doors/comparisons/test_what_if.py` says how to write them anew.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from typing import Any
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.simulator import simulate
-from decoding.ssd.speculator.state import plan_for
+from decoding.ssd.speculator.speculator import plan_for
 from decoding.trace.events import Event, to_dict
 from tests.golden import documents, live, starter
 from tests.golden.documents import PLACEMENTS, PRICES, SAMPLINGS

@@ -1,7 +1,7 @@
 """`python -m tests.golden.record_studies`: record the engine's results on the starter pair, for the tests of pages.
 
 The figures depend on the machine that recorded them and mean nothing. The tests rest on their shape, and
-`tests/worker/test_studies.py` compares that shape with what the engine makes today.
+`tests/machines/worker/test_studies.py` compares that shape with what the engine makes today.
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ from typing import Any
 
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import set_threads
-from decoding.papers.figure import RepeatOptions
 from decoding.papers.shelf import Shelf
 from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import PromptItem, read_prompts
@@ -58,10 +57,8 @@ def main() -> None:
         machine = card_in_the_box("llama-70b-1b-h100")
         Project(judging, prompts("test", 4), SAMPLING, machine).carry_out(residents, said.append, lambda: False)
         projection, said = found(said), []
-        asked = RepeatOptions("--target TARGET --draft DRAFT --prompts PROMPTS --limit 4")
-        DrawFigures(judging, prompts("test", 4), SAMPLING, Shelf(), asked).carry_out(
-            residents, said.append, lambda: False
-        )
+        figures = DrawFigures(judging, prompts("test", 4), SAMPLING, Shelf(), "prompts")
+        figures.carry_out(residents, said.append, lambda: False)
     card["pair"] = ["target", "draft"]
     card["machine"] = "a machine"
     recorded = {"oracle": oracle, "plan": plan, "card": card, "projection": projection}

@@ -95,7 +95,7 @@ def upload(by: Actor, files: dict[str, bytes], name: str = "files") -> Upload:
 
 
 def model(by: Actor, name: str = "target", **options: Any) -> LanguageModel:
-    return services.add_uploaded_model(name=name, upload=upload(by, checkpoint(**options)), by=by)
+    return services.add_model(name=name, upload=upload(by, checkpoint(**options)), by=by)
 
 
 def pair(by: Actor, name: str = "pair") -> Pair:

@@ -33,7 +33,7 @@ models = []
 for folder in map(Path, sys.argv[1:]):
     files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
     upload = uploads.keep(team=owner.home, name=folder.name, files=files, by=owner)
-    models.append(registry.add_uploaded_model(name=folder.name, upload=upload, by=owner))
+    models.append(registry.add_model(name=folder.name, upload=upload, by=owner))
 registry.add_pair(name="small", target=models[0], draft=models[1], by=owner)
 lines = "\\n".join(f"w{n + 1} w{n + 2} w{n + 3}" for n in range(20))
 prompt_sets.add_dataset(name="words", file_name="words.txt", text=lines, by=owner)

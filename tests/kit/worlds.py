@@ -26,10 +26,9 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
 from decoding.models.runner import ModelRunner
-from decoding.ssd.speculator.speculator import Preparation, Speculator
+from decoding.ssd.speculator.speculator import Preparation, Question, Speculator, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.ssd.transport.messages import Question, SpeculatorRecipe
-from decoding.ssd.transport.speculators import Speculators
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder, to_dict
@@ -207,7 +206,7 @@ class Solo:
 
     @property
     def speculator(self) -> Speculator:
-        return self._side.texts[0].speculator
+        return self._side.texts[0]
 
     def begin(self, text: abc.Sequence[int], limit: int) -> Draft:
         self._side.read(0, self._recipe, [*text], self._runner)

@@ -16,7 +16,7 @@ from webapp.accounts import serializers, services
 from webapp.accounts.actor import Actor
 from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Team, User
 from webapp.accounts.rights import Right
-from webapp.core.api import Act, Nouns, once
+from webapp.core.api import Nouns
 from webapp.core.problems import Conflict, Forbidden
 
 
@@ -61,15 +61,15 @@ class Users(Nouns):
     @extend_schema(request=None)
     def deactivate(self, request: Request, pk: UUID) -> Response:
         """Deactivate a user. Their password, links, sessions and tokens stop working at once; what they made stays."""
-        user = self.get_object()
-        services.deactivate(user=user, by=self.actor)
-        return self.shown(self.get_object())
+        return self._set(is_active=False)
 
     @extend_schema(request=None)
     def reactivate(self, request: Request, pk: UUID) -> Response:
         """Reactivate a user, who can then sign in again."""
-        user = self.get_object()
-        services.reactivate(user=user, by=self.actor)
+        return self._set(is_active=True)
+
+    def _set(self, *, is_active: bool) -> Response:
+        services.set_active(user=self.get_object(), is_active=is_active, by=self.actor)
         return self.shown(self.get_object())
 
 
@@ -80,11 +80,9 @@ class Teams(Nouns):
     ordering_fields = ("created", "name")
 
     @extend_schema(request=serializers.TeamName, responses={201: serializers.TeamOut})
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         _only_people(self.actor)
-        asked = self.read(serializers.TeamName)
-        return lambda: self.shown(services.create_team(by=self.actor.user, **asked), 201)
+        return self.shown(services.create_team(by=self.actor.user, **self.read(serializers.TeamName)), 201)
 
     @extend_schema(request=serializers.TeamChange, responses=serializers.TeamOut)
     def partial_update(self, request: Request, pk: UUID) -> Response:

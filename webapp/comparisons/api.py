@@ -23,7 +23,7 @@ from webapp.comparisons.across.filters import StrategyFilter
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
 from webapp.comparisons.specs import specify
-from webapp.core.api import Act, Nouns, once
+from webapp.core.api import Nouns
 from webapp.core.downloads import JSON_LINES, Download, as_csv
 from webapp.core.holding import Waiting, answer
 from webapp.core.problems import Invalid
@@ -83,8 +83,7 @@ class Comparisons(Binned):
         responses={202: serializers.ComparisonOut, 200: serializers.PlanOut},
         parameters=[OpenApiParameter("dry_run", bool, description="only say what it would cost: answers a plan")],
     )
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         """Queue a comparison, or with `?dry_run=true` say what it would cost."""
         return self._launch(self.read(serializers.NewComparison))
 
@@ -93,8 +92,7 @@ class Comparisons(Binned):
         responses={202: serializers.ComparisonOut, 200: serializers.PlanOut},
         parameters=[OpenApiParameter("dry_run", bool)],
     )
-    @once
-    def clone(self, request: Request, pk: UUID) -> Act:
+    def clone(self, request: Request, pk: UUID) -> Response:
         """Queue the same comparison again, with the changes of the body."""
         original = self.get_object()
         return self._launch({**services.asked_for(original), **self.read(serializers.Changes)}, original)
@@ -151,15 +149,15 @@ class Comparisons(Binned):
         comparison = self.get_object()
         return comparison, report.pinned(comparison, self.request.query_params.get("baseline", ""))
 
-    def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Act:
+    def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Response:
         name = asked.pop("name", "") or services.usual_name(asked, self.actor)
         spec = specify(**asked)
         dry_run = self.request.query_params.get("dry_run", "false")
         if dry_run not in ("true", "false", "1", "0"):
             raise Invalid(f"dry_run is {dry_run[:40]!r}; it can be true or false.", field="dry_run")
         if dry_run in ("true", "1"):
-            return lambda: Response(serializers.PlanOut(plans.plan(spec=spec)).data)
-        return lambda: self.shown(services.launch(name=name, spec=spec, by=self.actor, cloned_from=original), 202)
+            return Response(serializers.PlanOut(plans.plan(spec=spec)).data)
+        return self.shown(services.launch(name=name, spec=spec, by=self.actor, cloned_from=original), 202)
 
 
 class SampleFilter(filters.FilterSet):

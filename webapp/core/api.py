@@ -1,9 +1,7 @@
-"""Base classes of the API: strict input, chosen fields, ETags, and answers given once. Refusals are in
-`core.refusals`."""
+"""Base classes of the API: strict input, chosen fields, ETags. Refusals are in `core.refusals`."""
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import math
@@ -19,8 +17,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from decoding.public import meant
-from webapp.core import answers, bounds
-from webapp.core.answers import Reply
+from webapp.core import bounds
 from webapp.core.fields import ObjectList
 from webapp.core.naming import apart
 from webapp.core.problems import Invalid, NotFound, Stale
@@ -216,8 +213,6 @@ class Nouns(viewsets.GenericViewSet[Any]):
 
     ordering_fields: tuple[str, ...] = ("created",)
     ordering: tuple[str, ...] = ("-created",)
-    lookup_field = "pk"
-    lookup_value_converter = "uuid"
     http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]  # else an action `trace` is TRACE
     query_names: tuple[str, ...] = ()  # the query parameters of actions other than list
 
@@ -305,41 +300,3 @@ class Nouns(viewsets.GenericViewSet[Any]):
 
 def _etags(request: Request, header: str) -> list[str]:
     return [tag.strip() for tag in request.headers.get(header, "").split(",") if tag.strip()]
-
-
-Act = Callable[[], Response]
-
-
-def once(method: Callable[..., Act]) -> Callable[..., Response]:
-    """Honour Idempotency-Key on this action. The method reads what was asked and returns the function that does it: a
-    transaction is open only while that writes."""
-
-    @functools.wraps(method)
-    def wrapper(self: Nouns, request: Request, *args: Any, **kwargs: Any) -> Response:
-        key = request.headers.get("Idempotency-Key", "")
-        if not key:
-            return method(self, request, *args, **kwargs)()
-        if len(key) > 128 or not key.isprintable() or not key.isascii():
-            raise Invalid("The Idempotency-Key must be 1 to 128 printable ASCII characters.", field="Idempotency-Key")
-
-        def answered() -> Reply:
-            response = act()
-            body = json.loads(json.dumps(response.data, default=str))
-            return Reply(response.status_code, body, response.get("Location", ""))
-
-        asked = json.dumps([request.method, request.get_full_path(), request.data], sort_keys=True)
-        actor: Any = request.auth
-        asker = hashlib.sha256(f"{actor.team_id} {actor.user.pk}".encode()).hexdigest()
-        fingerprint = hashlib.sha256(asked.encode()).hexdigest()
-        reply, repeated = answers.given(asker=asker, key=key, fingerprint=fingerprint), True
-        if reply is None:
-            act = method(self, request, *args, **kwargs)
-            reply, repeated = answers.once(asker=asker, key=key, fingerprint=fingerprint, act=answered)
-        response = Response(reply.body, status=reply.status)
-        if reply.location:
-            response["Location"] = reply.location
-        if repeated:
-            response["Idempotent-Replay"] = "true"
-        return response
-
-    return wrapper

@@ -1,4 +1,4 @@
-"""Base models of every app: public ids, answers that are given only once, and running totals."""
+"""Base models of every app: public ids, and running totals."""
 
 from __future__ import annotations
 
@@ -17,21 +17,6 @@ class Noun(models.Model):
 
     class Meta:
         abstract = True
-
-
-class Answer(models.Model):
-    """The stored answer to a request with an Idempotency-Key, so that a repeated request changes nothing."""
-
-    asker = models.CharField(max_length=64)
-    key = models.CharField(max_length=128)
-    fingerprint = models.CharField(max_length=64)
-    status = models.PositiveSmallIntegerField(default=0)
-    location = models.CharField(max_length=300, blank=True)
-    body = models.JSONField(default=dict)
-    created = models.DateTimeField(default=timezone.now, db_index=True)
-
-    class Meta:
-        constraints = [models.UniqueConstraint(fields=["asker", "key"], name="answer_once_per_asker_and_key")]
 
 
 class Tally(models.Model):

@@ -12,7 +12,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from webapp.accounts.rights import Right
-from webapp.core.api import Act, Nouns, once
+from webapp.core.api import Nouns
 from webapp.core.rest import Body
 from webapp.core.turns import takes_long
 from webapp.entries.api import Entries, EntryFilter
@@ -32,13 +32,9 @@ class Models(Entries):
 
     @extend_schema(request=serializers.NewModel, responses={202: serializers.ModelOut})
     @takes_long("POST")
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         """Register a model at once. It is ready when a worker has looked at it."""
-        asked = self.read(serializers.NewModel)
-        if upload := asked.get("upload"):
-            asked["facts"] = services.examine(upload)
-        return lambda: self.shown(add_model(asked, self.actor), 202)
+        return self.shown(services.add_model(by=self.actor, **self.read(serializers.NewModel)), 202)
 
 
 class Pairs(Entries):
@@ -48,11 +44,8 @@ class Pairs(Entries):
 
     @extend_schema(request=serializers.NewPair, responses={201: serializers.PairOut})
     @takes_long("POST")
-    @once
-    def create(self, request: Request) -> Act:
-        asked = self.read(serializers.NewPair)
-        findings = pairing.findings(asked["target"], asked["draft"])
-        return lambda: self.shown(services.add_pair(by=self.actor, findings=findings, **asked), 201)
+    def create(self, request: Request) -> Response:
+        return self.shown(services.add_pair(by=self.actor, **self.read(serializers.NewPair)), 201)
 
     @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
     @takes_long("POST")
@@ -71,12 +64,7 @@ class Datasets(Entries):
     @takes_long("POST")
     def create(self, request: Request) -> Response:
         """Add a prompt set: an upload, or pasted text."""
-        with prompt_sets.prepared(by=self.actor, **self.read(serializers.NewDataset)) as dataset:
-            return self._publish(request, dataset)
-
-    @once
-    def _publish(self, request: Request, dataset: Dataset) -> Act:
-        return lambda: self.shown(prompt_sets.publish(dataset=dataset, by=self.actor), 201)
+        return self.shown(prompt_sets.add_dataset(by=self.actor, **self.read(serializers.NewDataset)), 201)
 
     @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
     @takes_long("POST")
@@ -136,11 +124,10 @@ class TokenCounts(Nouns):
         responses={202: serializers.TokenLengthsOut},
         parameters=[OpenApiParameter("id", UUID, OpenApiParameter.PATH)],
     )
-    @once
-    def create(self, request: Request, *args: Any, **kwargs: Any) -> Act:
+    def create(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         """Have a worker count the tokens, unless they were counted before."""
         dataset, asked = self._dataset(), self.read(serializers.PairChoice)
-        return lambda: self.shown(lengths.count(dataset=dataset, by=self.actor, **asked), 202)
+        return self.shown(lengths.count(dataset=dataset, by=self.actor, **asked), 202)
 
     def address(self, thing: TokenLengths) -> str:
         return f"{self.request.build_absolute_uri(self.request.path)}?pair={thing.pair_id}"
@@ -148,12 +135,3 @@ class TokenCounts(Nouns):
     def _dataset(self) -> Dataset:
         found: Dataset = self.parent(Dataset.objects.visible_to(self.actor), self.kwargs["pk"])
         return found
-
-
-def add_model(asked: dict[str, Any], by: Any) -> LanguageModel:
-    """Call the one of three services that the body asks for; the page's form uses it too."""
-    if upload := asked.get("upload"):
-        return services.add_uploaded_model(name=asked["name"], upload=upload, facts=asked.get("facts"), by=by)
-    if hub_id := asked.get("hub_id"):
-        return services.add_hub_model(name=asked["name"], hub_id=hub_id, revision=asked["revision"], by=by)
-    return services.add_path_model(name=asked["name"], path=asked["path"], by=by)

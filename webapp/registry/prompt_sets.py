@@ -7,8 +7,7 @@ written, and the prompts are written in many short transactions: until the last,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -107,15 +106,8 @@ def _decoded(content: bytes, file: UploadedFile, *, is_cut: bool = False) -> str
         raise Invalid(str(error), field="upload", code=error.code) from None
 
 
-def add_dataset(*, by: Actor, **asked: Any) -> Dataset:
-    """Add the prompts of an upload, or of pasted text with a file name."""
-    with prepared(by=by, **asked) as dataset:
-        return publish(dataset=dataset, by=by)
-
-
-@contextmanager
-def prepared(*, name: str, by: Actor, upload: Upload | None = None, **asked: Any) -> Iterator[Dataset]:
-    """Read a file and store its prompts, unseen. Unless `publish` shows the set, nothing of it stays."""
+def add_dataset(*, name: str, by: Actor, upload: Upload | None = None, **asked: Any) -> Dataset:
+    """Add the prompts of an upload, or of pasted text with a file name. Nobody sees the set until all are stored."""
     by.require(Right.SUBMIT)
     file = _file_of(upload=upload, **asked)
     found = tables.read(file)
@@ -125,20 +117,15 @@ def prepared(*, name: str, by: Actor, upload: Upload | None = None, **asked: Any
     dataset = _unseen(name, kept, file, found, by)
     try:
         _store(dataset, found)
-        yield dataset
-    finally:
-        if Dataset.everything.filter(pk=dataset.pk, is_whole=False).exists():
-            dataset.discard()
-            if upload is None:
-                kept.delete()
-
-
-@transaction.atomic
-def publish(*, dataset: Dataset, by: Actor) -> Dataset:
-    """Show a set whose prompts are all stored."""
-    dataset.is_whole = True
-    dataset.save(update_fields=["is_whole"])
-    audit.record(by, "added", dataset, prompt_count=dataset.prompt_count)
+        with transaction.atomic():
+            dataset.is_whole = True
+            dataset.save(update_fields=["is_whole"])
+            audit.record(by, "added", dataset, prompt_count=dataset.prompt_count)
+    except BaseException:
+        dataset.discard()
+        if upload is None:
+            kept.delete()
+        raise
     return dataset
 
 

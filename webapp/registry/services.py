@@ -15,9 +15,7 @@ from webapp.accounts.rights import Right
 from webapp.core.hub import MAIN, HubModel
 from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
-from webapp.jobs.kinds import Kind
 from webapp.registry import checkpoints, pairing
-from webapp.registry.checkpoints import Facts
 from webapp.registry.kinds import CHECK_MODEL, FETCH_MODEL
 from webapp.registry.models import LanguageModel, Pair, Readiness
 from webapp.uploads import services as uploads
@@ -26,29 +24,29 @@ from webapp.uploads.models import Upload
 # Models ---------------------------------------------------------------------------------------------------------------
 
 
-def examine(upload: Upload) -> Facts:
-    """Read the headers and small files of an upload. This may take seconds: do it outside transactions."""
-    uploads.require_complete(upload)
-    return checkpoints.examine(upload)
-
-
-def add_uploaded_model(*, name: str, upload: Upload, by: Actor, facts: Facts | None = None) -> LanguageModel:
-    """Register uploaded files after a look at them, unless `facts` come of one; a worker then loads the tokenizer and
-    tells whether it can run."""
+def add_model(
+    *, name: str, by: Actor, upload: Upload | None = None, hub_id: str = "", revision: str = MAIN, path: str = ""
+) -> LanguageModel:
+    """Register uploaded files after a look at them, a model of the hub, or a folder of the worker. A worker fetches it
+    if need be, loads the tokenizer and tells whether it can run."""
     by.require(Right.SUBMIT)
-    found = facts or examine(upload)
-    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Origin.UPLOAD, upload=upload, facts=found)
+    kind, origin, columns = CHECK_MODEL, LanguageModel.Origin, dict[str, Any]()
+    if upload:
+        uploads.require_complete(upload)
+        columns = {"source": origin.UPLOAD, "upload": upload, "facts": checkpoints.examine(upload)}
+    elif hub_id:
+        kind, columns = FETCH_MODEL, {"source": origin.HUB, "location": hub_id, "revision": revision}
+    else:
+        _require_allowed(path)
+        columns = {"source": origin.PATH, "location": str(PurePosixPath(path))}
+    with transaction.atomic():
+        job = jobs.enqueue(kind=kind, title=f"{kind.label.removesuffix(' model')} {name}", by=by)
+        model = LanguageModel.objects.create(team=by.home, created_by=by.user, job=job, name=name, **columns)
+        audit.record(by, "added", model)
+    return model
 
 
-def add_hub_model(*, name: str, hub_id: str, revision: str, by: Actor) -> LanguageModel:
-    """Register a model of the hub; a worker fetches it."""
-    by.require(Right.SUBMIT)
-    return _add_model(by, FETCH_MODEL, name=name, source=LanguageModel.Origin.HUB, location=hub_id, revision=revision)
-
-
-def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
-    """Register a folder of the worker, below one that the operator allows."""
-    by.require(Right.SUBMIT)
+def _require_allowed(path: str) -> None:
     if not may_be_opened(path):
         roots = " or ".join(map(str, settings.MODEL_ROOTS))
         allowed = f"allows folders below {roots}" if roots else "allows no folder of a worker (DRAFTHOUSE_MODEL_ROOTS)"
@@ -57,8 +55,6 @@ def add_path_model(*, name: str, path: str, by: Actor) -> LanguageModel:
             field="path",
             hint="Choose another folder, or upload the model.",
         )
-    location = str(PurePosixPath(path))
-    return _add_model(by, CHECK_MODEL, name=name, source=LanguageModel.Origin.PATH, location=location)
 
 
 def may_be_opened(path: str) -> bool:
@@ -66,14 +62,6 @@ def may_be_opened(path: str) -> bool:
     pure = PurePosixPath(path)
     roots = map(PurePosixPath, settings.MODEL_ROOTS)
     return ".." not in pure.parts and any(pure.is_relative_to(root) and pure != root for root in roots)
-
-
-@transaction.atomic
-def _add_model(by: Actor, kind: Kind, **columns: Any) -> LanguageModel:
-    job = jobs.enqueue(kind=kind, title=f"{kind.label.removesuffix(' model')} {columns['name']}", by=by)
-    model = LanguageModel.objects.create(team=by.home, created_by=by.user, job=job, **columns)
-    audit.record(by, "added", model)
-    return model
 
 
 @transaction.atomic
@@ -105,12 +93,11 @@ def add_pair(
     draft: LanguageModel | HubModel | None = None,
     by: Actor,
     other_tokenizer: str = "auto",
-    findings: list[dict[str, str]] | None = None,
 ) -> Pair:
-    """Register a pair, after a look at its models unless `findings` come of one. Without a draft it is a target
-    alone. An id of the hub stands for the team's model of that id, which is added if there is none."""
+    """Register a pair, after a look at its models. Without a draft it is a target alone. An id of the hub stands for
+    the team's model of that id, which is added if there is none."""
     by.require(Right.SUBMIT)
-    found = pairing.findings(target, draft) if findings is None else findings
+    found = pairing.findings(target, draft)
     with transaction.atomic():
         pair = Pair.objects.create(
             team=by.home,
@@ -131,4 +118,4 @@ def _registered(model: LanguageModel | HubModel, by: Actor) -> LanguageModel:
     asked = {"location": model.hub_id, "revision": model.revision or MAIN}
     there = LanguageModel.objects.visible_to(by).kept().filter(source=LanguageModel.Origin.HUB, **asked)
     found: LanguageModel | None = there.exclude(state=Readiness.REFUSED).order_by("created").first()
-    return found or add_hub_model(name=model.hub_id, hub_id=model.hub_id, revision=asked["revision"], by=by)
+    return found or add_model(name=model.hub_id, hub_id=model.hub_id, revision=asked["revision"], by=by)

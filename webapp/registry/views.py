@@ -22,7 +22,7 @@ from webapp.entries.api import NewName
 from webapp.entries.models import Entry
 from webapp.entries.views import in_bin, listed
 from webapp.jobs import line
-from webapp.registry import api, lengths, prompt_sets, serializers, services
+from webapp.registry import lengths, prompt_sets, serializers, services
 from webapp.registry.facts import in_words
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
 from webapp.registry.pairing import unpaired
@@ -132,7 +132,7 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_model(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
-    if made := form.submit(lambda **asked: api.add_model(asked, request.actor)):
+    if made := form.submit(lambda **asked: services.add_model(by=request.actor, **asked)):
         messages.success(request, f"{made.name} is added. A worker checks its files.")
         return redirect("model", made.pk)
     return form_page(request, "registry/new_model.html", form)

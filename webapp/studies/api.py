@@ -14,7 +14,6 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.core.api import Act, once
 from webapp.entries.api import Binned, EntryFilter
 from webapp.jobs.models import JobState
 from webapp.studies import serializers, services, views
@@ -43,11 +42,9 @@ class Studies(Binned):
         return serializers.StudyRow if self.action == "list" else serializers.StudyOut
 
     @extend_schema(request=serializers.NewStudy, responses={202: serializers.StudyOut})
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         """Queue a study. `/jobs/{job}/news/` reports its progress, `document` its result."""
-        asked = self.read(serializers.NewStudy)
-        return lambda: self.shown(services.launch(by=self.actor, **asked), 202)
+        return self.shown(services.launch(by=self.actor, **self.read(serializers.NewStudy)), 202)
 
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR})
     def file(self, request: Request, pk: UUID) -> HttpResponse:

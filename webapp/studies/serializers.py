@@ -188,4 +188,3 @@ class FigureOut(serializers.Serializer[Any]):
     unpublished = serializers.CharField()
     why = serializers.CharField(help_text="why ours differs")
     needs = serializers.CharField(help_text="what is missing, if the figure was not drawn")
-    recipe = serializers.ListField(child=serializers.CharField())

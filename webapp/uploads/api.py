@@ -13,7 +13,7 @@ from rest_framework.parsers import BaseParser
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.core.api import Act, Nouns, once
+from webapp.core.api import Nouns
 from webapp.core.rest import Body
 from webapp.core.tallies import upload_requests_refused
 from webapp.uploads import serializers, services
@@ -47,11 +47,9 @@ class Uploads(RefusalsCounted):
         return serializers.UploadRow if self.action == "list" else serializers.UploadOut
 
     @extend_schema(request=serializers.Manifest, responses={201: serializers.UploadOut})
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         """Start an upload by its manifest. The answer lists the chunks that are not here yet."""
-        asked = self.read(serializers.Manifest)
-        return lambda: self.shown(services.begin(by=self.actor, **asked), 201)
+        return self.shown(services.begin(by=self.actor, **self.read(serializers.Manifest)), 201)
 
     @extend_schema(request=None, responses={200: serializers.UploadOut, 202: serializers.UploadOut})
     def complete(self, request: Request, pk: UUID) -> Response:

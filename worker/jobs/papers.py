@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.files import contents
-from decoding.papers.figure import RepeatOptions
 from decoding.papers.shelf import Shelf, StudyCancelled
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
@@ -32,7 +31,6 @@ class DrawFigures(PairOrder):
     """Order all figures. DISCO decides with the pair's classifier."""
 
     shelf: Shelf  # with what an earlier attempt has finished
-    asked: RepeatOptions
     own_set: str  # name of the set of its prompts
     also_set: str = ""
     also: Sequence[PromptItem] = ()  # of that further set
@@ -66,9 +64,7 @@ class DrawFigures(PairOrder):
         evidence.on_progress = PhaseProgress(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
         before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
         with closing(pair), suppress(StudyCancelled):
-            for figure in drawing.draw(
-                evidence, figures, self.asked, lambda: noise.between(before, noise.mark(os.getpid()))
-            ):
+            for figure in drawing.draw(evidence, figures, lambda: noise.between(before, noise.mark(os.getpid()))):
                 found.append(figure)
                 emit(FigureDrawn(figure))
             facts = {"hardware": loaded.hardware, "noise": drawing.noises(self.shelf), "classifier": classifier}
@@ -92,7 +88,7 @@ class FigureDrawn(Report):
 
 def work(attempt: Attempt) -> None:
     from webapp.registry.prompt_sets import prompt_of
-    from webapp.studies import repeating, services
+    from webapp.studies import services
     from worker import studies
     from worker.database import storable
 
@@ -104,10 +100,7 @@ def work(attempt: Attempt) -> None:
     also = attempt.insist(lambda: services.also_of(study))
     further = attempt.insist(lambda: first_turns(map(prompt_of, study.prompts_of(also)))) if also else []
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=evidence))
-    asked = attempt.insist(lambda: repeating.asked(study, next(iter(newest), None)))
-    order = DrawFigures(
-        pair, prompts, sampling, Shelf(kept), asked, study.dataset.name, also.name if also else "", further
-    )
+    order = DrawFigures(pair, prompts, sampling, Shelf(kept), study.dataset.name, also.name if also else "", further)
 
     def keep(report: Report) -> None:
         if isinstance(report, PieceFinished):

@@ -64,7 +64,7 @@ def _model(role: str, owner: Actor) -> LanguageModel:
     found = LanguageModel.objects.filter(team=owner.home, name=name).first()
     if found is None:
         kept = uploads.keep(team=owner.home, name=name, files=_files(PAIR / role), by=owner)
-        found = registry.add_uploaded_model(name=name, upload=kept, by=owner)
+        found = registry.add_model(name=name, upload=kept, by=owner)
     return found
 
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import Counter
+import time
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
@@ -19,14 +20,24 @@ from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.core.load import ONE
 from decoding.errors import DrafthouseError
 from decoding.measure.sample import SampleResult
-from decoding.measure.schedule import SampleKey
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
-from decoding.trace.events import EventSink, NullSink, Recorder, to_dict
+from decoding.trace.events import Event, to_dict
 from decoding.vocabularies.shared import check_scores
 from worker import noise
-from worker.jobs.comparison import Compare
-from worker.jobs.comparison.messages import READING, Audited, Broke, SampleDecoded, Weighed, Which, called
+from worker.jobs.comparison.messages import (
+    READING,
+    Audited,
+    Began,
+    Broke,
+    Compare,
+    SampleDecoded,
+    TracesGrown,
+    Tuned,
+    Weighed,
+    Which,
+    called,
+)
 from worker.messages import JobProgress, PairLoaded, Report
 from worker.servers import local_pids
 from worker.started_server import started
@@ -34,7 +45,7 @@ from worker.terminal.arguments import Arguments, read_arguments
 from worker.terminal.ending import Interrupt, ended
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import command, opening, spare
-from worker.terminal.progress import ComparisonProgress, StepLines, described, say
+from worker.terminal.progress import ProgressLines, described, say
 from worker.terminal.servers import AskedServer, shown, to_ask
 from worker.terminal.table import palette_for, result
 
@@ -57,27 +68,17 @@ def compare(argv: Sequence[str]) -> None:
         trace = TraceFile(outputs.enter_context(whole_file(args.trace))) if args.trace else None
         interrupt = Interrupt()
         servers = [serving(server, outputs, interrupt) for server in args.servers]
-        heard = Heard(args, trace, local_pids(server.spec for server in servers if not server.command))
+        heard = Heard(args, trace, local_pids(server.spec for server in servers if not server.command), interrupt)
         run(order_of(args, servers), args, heard, interrupt)
-        complete = len(heard.samples) + len(heard.left_out) == args.sample_count
-        outcome = document(
-            args,
-            heard.samples,
-            complete=complete,
-            noise=heard.noise,
-            left_out=heard.warnings(),
-            loaded=heard.loaded,
-            servers=servers,
-            prices=heard.prices,
-        )
+        outcome = document(args, heard, servers)
         if json_file:
             write_document(outcome, json_file)
         if worst_file:
             write_worst(args, outcome, heard.samples, worst_file)
-    if not complete:
+    if not heard.is_complete:
         say(f"Stopped after {len(heard.samples)} of {args.sample_count} samples; only whole prompts count.")
     print(result(outcome, palette_for(sys.stdout, os.environ)))
-    if not complete:
+    if not heard.is_complete:
         raise KeyboardInterrupt
 
 
@@ -104,18 +105,17 @@ def order_of(args: Arguments, servers: Sequence[AskedServer]) -> Compare:
         repeats=args.repeats,
         servers=to_ask(servers),
         needs_servers=True,
+        is_traced=args.trace is not None,
     )
 
 
 def run(order: Compare, args: Arguments, heard: Heard, interrupt: Interrupt) -> None:
     from worker.engine.residents import Residents
-    from worker.jobs.comparison.comparing import Comparing, load_backend
     from worker.terminal.studying import make_ready
 
     make_ready(args, order.memory())
-    pair, loaded = load_backend(order, Residents())
-    with closing(pair), closing(heard), suppress(KeyboardInterrupt), interrupt:
-        Comparing(order, pair, heard.emit, heard, interrupt).run(loaded)
+    with closing(heard), suppress(KeyboardInterrupt), interrupt:
+        order.carry_out(Residents(), heard.emit, interrupt)
     if not heard.samples:  # there is nothing to show
         raise KeyboardInterrupt if interrupt.is_asked or not heard.left_out else DrafthouseError(heard.why)
 
@@ -125,17 +125,18 @@ class Heard:
 
     loaded: PairLoaded
 
-    def __init__(self, args: Arguments, trace: TraceFile | None, beside: Sequence[int]) -> None:
+    def __init__(self, args: Arguments, trace: TraceFile | None, beside: Sequence[int], interrupt: Interrupt) -> None:
         """`beside`: processes that take part in the measurement."""
         self.samples: list[SampleResult] = []  # of every prompt that all strategies have finished
         self.left_out: list[Which] = []
         self.why = ""  # the first of these is left out
         self.prices: Mapping[str, Any] = {}
         self.noise = ""
-        self._args, self._trace, self._beside = args, trace, beside
+        self._args, self._trace, self._beside, self._interrupt = args, trace, beside, interrupt
         self._before = noise.mark(os.getpid(), beside)
-        self._steps = StepLines(sys.stderr)
-        self._progress: ComparisonProgress | None = None
+        self._lines = ProgressLines(sys.stderr)
+        self._decoded_count = self._tokens = 0
+        self._began = 0.0  # when the first sample did
         self._reasons = 0
         self._unseen = {p.id: "" if p.chat else p.text for p in args.prompts if args.shows_prompts}
 
@@ -145,30 +146,25 @@ class Heard:
                 self._step(report)
             case PairLoaded():
                 self._loaded(report)
-            case Weighed():
-                self._weighed(report)
+            case Tuned() | Weighed():
+                self._warmed_up(report)
+            case Began():
+                self._begin()
             case SampleDecoded():
                 self._decoded(report.sample)
             case Broke():
                 self._broke(report)
-            case Audited():
-                self._audited(report)
-
-    def sink_for(self, key: SampleKey) -> EventSink:
-        if self._progress is None:  # the first of them
-            self._steps.close()
-            self._progress = ComparisonProgress(self._args.sample_count, sys.stderr)
-            self._before = noise.mark(os.getpid(), self._beside)
-        return self._trace.sink_for(key) if self._trace else NullSink()
-
-    def finish(self, which: Which) -> int:
-        return 0  # the trace is written at the end of a prompt, when nothing is timed
+            case Audited() | TracesGrown():
+                self._keep(report)
 
     def close(self) -> None:
-        self._steps.close()
-        if self._progress:
-            self._progress.close()
+        self._lines.close()
+        if self._began:
             self.noise = self._others()
+
+    @property
+    def is_complete(self) -> bool:
+        return len(self.samples) + len(self.left_out) == self._args.sample_count
 
     def warnings(self) -> list[str]:
         """Say how many samples have no text, and why the first of them has none."""
@@ -179,11 +175,25 @@ class Heard:
     def _others(self) -> str:
         return noise.between(self._before, noise.mark(os.getpid(), self._beside))
 
+    def _begin(self) -> None:
+        """Start the clock at the first sample."""
+        if self._began:
+            return
+        self._began = time.monotonic()
+        self._show("")
+        self._before = noise.mark(os.getpid(), self._beside)
+
+    def _show(self, detail: str) -> None:
+        done, total = self._decoded_count, self._args.sample_count
+        self._lines.show(JobProgress("decoding", done, total, detail, whole=(done, total), is_counted=True))
+
     def _step(self, step: JobProgress) -> None:
+        if self._interrupt.is_asked:
+            raise KeyboardInterrupt
         if step.phase == READING:
             opening(step.done < step.due)
         else:
-            self._steps.show(step)
+            self._lines.show(step)
 
     def _loaded(self, loaded: PairLoaded) -> None:
         self.loaded = loaded
@@ -191,27 +201,34 @@ class Heard:
         if others := self._others():
             say(crowded(others, loaded.hardware["threads"]))
 
-    def _weighed(self, found: Weighed) -> None:
+    def _warmed_up(self, found: Tuned | Weighed) -> None:
+        if isinstance(found, Tuned):
+            self.loaded = replace(self.loaded, hardware=found.hardware)
+            return
         self.prices = found.prices
         if found.trouble:
             say(found.trouble)
 
-    def _audited(self, group: Audited) -> None:
-        self.samples += group.samples
+    def _keep(self, report: Audited | TracesGrown) -> None:
+        if isinstance(report, Audited):
+            self.samples += report.samples
         if self._trace:
-            self._trace.write()
+            self._trace.hear(report)
 
     def _decoded(self, sample: SampleResult) -> None:
-        if self._progress:
-            self._progress.sample(sample.strategy, sample.count)
+        self._decoded_count += 1
+        self._tokens += sample.count
+        self._show(f"{self._tokens / (time.monotonic() - self._began):.0f} tokens/s, {sample.strategy}")
         if text := sample.prompt in self._unseen and (sample.rendered or self._unseen[sample.prompt]):
             del self._unseen[sample.prompt]
+            self._lines.close()
             say(f"Prompt {sample.prompt}:\n{text}\n")
 
     def _broke(self, report: Broke) -> None:
         self.why = self.why or report.sentence
         self.left_out += report.samples
         self._reasons += 1
+        self._lines.close()
         if self._reasons <= NAMED:
             whose = f"{called(report.samples[0])}: " if len(report.samples) == 1 else ""
             say(f"Left out: {whose}{report.sentence}")
@@ -223,16 +240,19 @@ class TraceFile:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._pending: list[tuple[SampleKey, Recorder]] = []
+        self._pending: defaultdict[Which, list[Event]] = defaultdict(list)
 
-    def sink_for(self, key: SampleKey) -> EventSink:
-        self._pending.append((key, Recorder()))
-        return self._pending[-1][1]
+    def hear(self, report: Audited | TracesGrown) -> None:
+        if isinstance(report, Audited):
+            self._write()
+        else:
+            for grew in report.traces:
+                self._pending[grew.which] += grew.events
 
-    def write(self) -> None:
-        for key, recorder in self._pending:
-            whose = {"strategy": key.choice.label, "prompt": key.prompt.id, "repeat": key.repeat}
-            for seq, event in enumerate(recorder.events, start=1):
+    def _write(self) -> None:
+        for which, events in self._pending.items():
+            whose = dict(zip(("strategy", "prompt", "repeat"), which, strict=True))
+            for seq, event in enumerate(events, start=1):
                 record = to_dict(event, seq)
                 if "prompt" in record:  # the line's own `prompt` is the id
                     record["tokens"] = record.pop("prompt")

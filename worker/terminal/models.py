@@ -134,7 +134,7 @@ def _added(model: ShelvedModel, file: Path, data: Path | None) -> str:
     if LanguageModel.objects.kept().filter(team=owner.home, name=name).exists():
         return f"{name} is a model of the lab already."
     upload = uploads.keep(team=owner.home, name=file.name, files=[(file.name, file.read_bytes())], by=owner)
-    registry.add_uploaded_model(name=name, upload=upload, by=owner)
+    registry.add_model(name=name, upload=upload, by=owner)
     return f"{name} is a model of the lab. A worker of `./drafthouse up` checks it; then make a pair of it."
 
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from decoding.models.files import contents
-from decoding.papers.figure import Figure, RepeatOptions
+from decoding.papers.figure import Figure
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
@@ -44,7 +43,6 @@ def run(argv: Sequence[str]) -> None:
             ["figures:", *(f"  {f.slug:18} {f.paper.arxiv}, {f.number}: {f.title}" for f in FIGURES.values())]
         ),
     )
-    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all by default")
     parser.add_argument(
         "--also", type=Path, metavar="FILE", help="further prompts: disco-transfer moves a classifier between both sets"
@@ -52,7 +50,7 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
     parser.set_defaults(limit=USUAL_PROMPTS)
     args = parser.parse_args(argv)
-    bench = read_recorded(args, args.split, drafting="The study of the papers")
+    bench = read_recorded(args, drafting="The study of the papers")
     require_folder(args.out)
     also = _further(args, bench.material.split) if args.also else []
     shelf = FolderShelf(args.out / KEPT, _recipe(bench, also))
@@ -64,7 +62,6 @@ def run(argv: Sequence[str]) -> None:
         bench.prompts,
         bench.sampling,
         shelf,
-        _asked(argv, args, len(bench.prompts)),
         bench.material.prompts.name,
         args.also.name if also else "",
         also,
@@ -173,16 +170,6 @@ def described(figure: Mapping[str, Any]) -> str:
 def _value(point: Mapping[str, Any]) -> str:
     interval = "" if point["low"] is None else f" ({point['low']:.3g} to {point['high']:.3g})"
     return f"{point['y']:.3g}{interval}"
-
-
-def _asked(argv: Sequence[str], args: argparse.Namespace, prompts: int) -> RepeatOptions:
-    """The user's own options, which mean the same to every command, without those of this one alone."""
-    own = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
-    for option in ("--figures", "--out", "--split", "--limit", "--also"):
-        own.add_argument(option)
-    _, others = own.parse_known_args(argv)
-    options = shlex.join([*others, "--limit", str(prompts)])
-    return RepeatOptions(options, args.split or "", also=str(args.also or ""))
 
 
 def _facts(bench: Bench) -> dict[str, Any]:

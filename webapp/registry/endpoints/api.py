@@ -9,7 +9,6 @@ from drf_spectacular.utils import extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.core.api import Act, once
 from webapp.entries.api import Binned, EntryFilter
 from webapp.registry.endpoints import services
 from webapp.registry.endpoints.serializers import EndpointOut, NewEndpoint, NewKey
@@ -28,11 +27,9 @@ class Endpoints(Binned):
     filterset_class = EndpointFilter
 
     @extend_schema(request=NewEndpoint, responses={202: EndpointOut})
-    @once
-    def create(self, request: Request) -> Act:
+    def create(self, request: Request) -> Response:
         """Register a server. A worker then asks it what it serves."""
-        asked = self.read(NewEndpoint)
-        return lambda: self.shown(services.add_endpoint(by=self.actor, **asked), 202)
+        return self.shown(services.add_endpoint(by=self.actor, **self.read(NewEndpoint)), 202)
 
     @extend_schema(request=None, responses={202: EndpointOut})
     def check(self, request: Request, pk: UUID) -> Response:

@@ -12,7 +12,6 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from webapp.core.api import Act, once
 from webapp.core.turns import takes_long
 from webapp.entries.api import Entries
 from webapp.jobs.serializers import JobOut
@@ -29,11 +28,8 @@ class Classifiers(Entries):
 
     @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierWithCard})
     @takes_long("POST")
-    @once
-    def create(self, request: Request) -> Act:
-        asked = self.read(serializers.NewClassifier)
-        card = services.card_of(asked["pair"], asked["upload"])
-        return lambda: self.shown(services.add_classifier(by=self.actor, card=card, **asked), 201)
+    def create(self, request: Request) -> Response:
+        return self.shown(services.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
 
     @extend_schema(
         responses={(200, "application/octet-stream"): OpenApiTypes.BINARY},
@@ -52,8 +48,7 @@ class Classifiers(Entries):
         return pages.as_file(self.get_object())
 
     @extend_schema(request=serializers.NewTraining, responses={202: JobOut})
-    @once
-    def train(self, request: Request) -> Act:
+    def train(self, request: Request) -> Response:
         """Train one on a pair and a prompt set. The answer is the job; the classifier is there when it succeeds."""
-        asked = self.read(serializers.NewTraining)
-        return lambda: Response(JobOut(services.train_classifier(by=self.actor, **asked).job).data, status=202)
+        training = services.train_classifier(by=self.actor, **self.read(serializers.NewTraining))
+        return Response(JobOut(training.job).data, status=202)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.choice import Choice
 from decoding.measure.sample import SampleResult
 from decoding.trace.events import Event
-from worker.messages import LocalPair, PairOrder, Report
+from worker.messages import Cancelled, Emit, LocalPair, PairOrder, Report
+
+if TYPE_CHECKING:
+    from worker.engine.residents import Residents
 
 NO_SERVERS = Reach()
 
@@ -26,8 +29,8 @@ def called(which: Which) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ToCompare(PairOrder):
-    """The samples that are missing. `worker.jobs.comparison` says how the engine makes them."""
+class Compare(PairOrder):
+    """Order the samples that are missing."""
 
     pair: LocalPair | None  # type: ignore[assignment]  # None: servers run alone
     choices: Sequence[Choice]
@@ -38,9 +41,15 @@ class ToCompare(PairOrder):
     prices: Mapping[str, Any] = field(default_factory=dict)  # of its classifiers, as an earlier engine weighed them
     servers: Reach = NO_SERVERS  # those that the choices name
     needs_servers: bool = False  # whether a server that cannot be met ends it, and not only its own samples
+    is_traced: bool = True  # whether anybody reads the samples' events
 
     def memory(self) -> int:
         return self.memory_to_run(self.choices) if self.pair else 0
+
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        from worker.jobs.comparison.comparing import compare
+
+        compare(self, residents, emit, cancelled)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +58,13 @@ class Weighed(Report):
 
     prices: Mapping[str, Any]
     trouble: str = ""  # why some could not be weighed: for the job's log
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned(Report):
+    """The hardware of `PairLoaded`, with what the warm-up has chosen on it."""
+
+    hardware: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,151 @@
+"""The documentation: its links lead somewhere, its commands exist, and the lab shows its pages."""
+
+from __future__ import annotations
+
+import functools
+import re
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.test import Client
+
+from decoding.strategies import STRATEGIES
+from package import cli, rest
+from webapp.docs import FIRST, FOLDER, contents, library, names
+from webapp.docs.markdown import render
+
+ROOT = Path(__file__).parents[3]
+PAGES = sorted(FOLDER.rglob("*.md"))
+
+
+def named(path: Path) -> str:
+    return str(path.relative_to(ROOT))
+
+
+# Links ----------------------------------------------------------------------------------------------------------------
+
+
+@functools.cache
+def html(path: Path) -> str:
+    return render(path.read_text(), lambda link: link).html
+
+
+def is_there(path: Path, link: str) -> bool:
+    target, _, anchor = link.partition("#")
+    there = (path.parent / target).resolve() if target else path
+    return there.exists() and (not anchor or f'id="{anchor}"' in html(there))
+
+
+def test_every_link_leads_to_a_file_or_a_heading_that_is_there() -> None:
+    links = [
+        (path, link)
+        for path in (*PAGES, ROOT / "README.md")
+        for link in re.findall(r"]\((?!https?:)([^)\s]+)\)", without_code(path.read_text()))
+    ]
+    assert [f"{link} in {named(path)}" for path, link in links if not is_there(path, link)] == []
+
+
+def without_code(text: str) -> str:
+    return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
+
+
+def test_every_page_is_listed_or_belongs_to_a_folder_with_a_list() -> None:
+    listed = {name for pages in contents().values() for name in pages}
+    lost = {name for name in names() if name not in listed and "/" not in name}
+    assert lost == {FIRST}
+    assert listed <= names()
+
+
+# Commands -------------------------------------------------------------------------------------------------------------
+
+
+def commands() -> Iterator[tuple[str, list[str]]]:
+    """Every line that a page asks the reader to type: the file, and the words after `./drafthouse`."""
+    for path in (ROOT / "README.md", *PAGES):
+        if "log" in path.parts or "decisions" in path.parts:
+            continue
+        for block in re.findall(r"```(?:sh)?\n(.*?)```", path.read_text(), re.DOTALL):
+            if "│" in block:  # a drawing
+                continue
+            for line in re.findall(r"^(?:\$ )?\./drafthouse (.+)$", block.replace("\\\n", " "), re.MULTILINE):
+                if "COMMAND" not in line and "usage:" not in line:
+                    yield named(path), shlex.split(line.replace("…", ""), comments=True)
+
+
+@pytest.mark.parametrize(("page", "words"), [pytest.param(*each, id=" ".join(each[1])[:60]) for each in commands()])
+def test_every_option_of_a_command_in_the_documentation_exists(page: str, words: list[str]) -> None:
+    command, *given = words
+    helped = ""
+    if command == "bench":
+        source = (ROOT / "benchmarks" / f"{given[0]}.py").read_text()
+        helped = source + "".join(path.read_text() for path in (ROOT / "benchmarks").glob("_*.py"))
+    elif command != "test":
+        helped = (ROOT / "docs/cli.md").read_text().partition(f"## {command}\n")[2].partition("\n## ")[0]
+        assert helped, f"{page}: there is no command {command}"
+    for option in (word.partition("=")[0] for word in given if word.startswith("--")):
+        assert option in helped, f"{page}: {command} takes no {option}"
+
+
+def test_the_page_of_commands_is_what_their_help_says() -> None:
+    assert (ROOT / "docs/cli.md").read_text() == cli.written(), "run package.cli"
+
+
+def test_the_page_of_rest_is_what_its_schema_says() -> None:
+    assert (ROOT / "docs/rest.md").read_text() == rest.written(), "run package.rest"
+
+
+# Pages ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.django_db
+def test_everybody_can_read_every_page_and_nothing_outside_the_documentation(client: Client):
+    for name in sorted(names()):
+        answer = client.get(f"/docs/{name}/")
+        assert answer.status_code == 200 and b"<h1" in answer.content, name
+    page = client.get("/docs/").content.decode()
+    assert "Start in a minute" in page and 'href="/docs/glossary/"' in page
+    assert b"$schema" in b"".join(client.get("/docs/compare.schema.json/").streaming_content)
+    for outside in ("nothing", "../README.md", "../pyproject.toml", "../starter/defaults.json"):
+        assert client.get(f"/docs/{outside}/").status_code == 404
+
+
+def test_headings_get_githubs_addresses_and_text_is_never_markup_of_its_own():
+    page = render("# One thing\n\n## What it is\n\nwords\n\n## What it is\n", lambda link: link)
+    assert [heading.anchor for heading in page.headings] == ["one-thing", "what-it-is", "what-it-is-1"]
+    assert page.title == "One thing"
+    assert dict(page.sections)["what-it-is"] == "words"
+    assert "<script>" not in render("<script>alert(1)</script> ```\n<b>\n```", lambda link: link).html
+
+
+def test_a_picture_of_rounds_shows_what_happened_to_each_token_and_branch():
+    drawn = render("```rounds\naat/.r ct/pp # two accepted\n```\n", lambda link: link).html
+    assert "two accepted" in drawn
+    first, second = re.findall("<b>(.*?)</b>", drawn)
+    assert [re.findall('class="(.*?)"', branch) for branch in re.findall("<span>(.*?)</span>", first)] == [
+        ["accepted", "accepted", "target"],
+        ["none", "refused"],
+    ]
+    assert re.findall('class="(.*?)"', second) == ["copied", "target", "prepared", "prepared"]
+
+
+def test_every_strategy_that_could_be_deployed_has_a_section_with_a_picture() -> None:
+    sections = (FOLDER / "strategies.md").read_text().split("\n## ")
+    drawn = "".join(section for section in sections if "```rounds" in section)
+    ours = [slug for slug, strategy in STRATEGIES.items() if strategy.role in ("baseline", "ranked")]
+    assert [slug for slug in ours if not re.search(f"`{slug}[:,`]", drawn)] == []
+
+
+def test_the_glossary_explains_a_term_in_a_sentence() -> None:
+    assert library.term("audit").sentence.startswith("The check of a text against")
+    for term in library.terms().values():
+        assert f'id="{term.anchor}"' in library.read("glossary").html, term.name
+
+
+FOR_USERS, GENERATED = ("Use", "Script", "Operate"), {"cli", "rest"}
+
+
+def test_users_read_at_most_15750_words() -> None:
+    listed = {name for section in FOR_USERS for name in contents()[section]} - GENERATED
+    assert sum(len((FOLDER / f"{name}.md").read_text().split()) for name in listed) <= 15_750

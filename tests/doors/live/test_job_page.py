@@ -1,0 +1,77 @@
+"""A job's page hears what its worker writes: by socket and by long-poll, from a cursor."""
+
+from __future__ import annotations
+
+import pytest
+from asgiref.sync import sync_to_async
+
+from tests.kit.live import Watcher, watcher
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, Queue
+from webapp.studies.kinds import TRAINING
+
+
+@pytest.fixture
+def job(transactional_db, world) -> Job:
+    jobs.enqueue(kind=TRAINING, queue=Queue.CPU, title="Train one", by=world.actor(world.bob))
+    return jobs.claim(worker="w1", queues=["cpu"])
+
+
+def socket_of(job, user, **options) -> Watcher:
+    made = watcher(job, user, **options)
+    made.scope["path"] = f"/ws/jobs/{job.pk}/"
+    return made
+
+
+def epoch(job, number) -> None:
+    jobs.note(job=job, sentence="", numbers={"phase": "training", "done": number, "train_loss": 1 / number})
+
+
+def lines(told) -> list[int]:
+    """Return the lines without those that came again."""
+    return list(dict.fromkeys(line["seq"] for frame in told if frame["t"] == "events" for line in frame["events"]))
+
+
+async def test_numbers_arrive_as_they_are_written_and_a_late_joiner_has_them_all(world, job):
+    first = await sync_to_async(socket_of)(job, world.bob)
+    await first.open()
+    await first.until(lambda w: lines(w.frames) == [1, 2])
+    assert first.heard("job")[0]["state"] == "running"
+    await sync_to_async(epoch)(job, 1)
+    await first.until(lambda w: lines(w.frames) == [1, 2, 3])
+    late = await sync_to_async(socket_of)(job, world.victor)
+    await late.open(after={str(job.pk): 1})
+    await sync_to_async(epoch)(job, 2)
+    await sync_to_async(jobs.succeed)(job=job)
+    for told in (first, late):
+        code, sentence = await told.closed()
+        assert (code, sentence) == (1000, "The job is over and all of it was told.")
+        assert told.heard("job")[-1]["state"] == "succeeded"
+    assert lines(first.frames) == [1, 2, 3, 4, 5]
+    assert lines(late.frames) == [2, 3, 4, 5]
+    numbers = {line["seq"]: line["numbers"] for f in late.heard("events") for line in f["events"] if line["numbers"]}
+    assert [line["train_loss"] for line in numbers.values()] == [1.0, 0.5]
+
+
+async def test_strangers_and_unknown_jobs_are_refused_in_words(world, job):
+    for user, code in ((world.charlie, 4004), (None, 4001)):
+        stranger = await (await sync_to_async(socket_of)(job, user)).knock()
+        told = await stranger.closed()
+        assert told[0] == code and stranger.frames == []
+    assert "There is no job" in (await (await (await sync_to_async(socket_of)(job, world.charlie)).knock()).closed())[1]
+
+
+def test_progress_is_told_by_long_poll_and_nothing_twice(world, job):
+    bob = world.api(world.bob)
+    address = f"/api/v1/jobs/{job.pk}/news/"
+    first = bob.get(address).json()
+    assert [frame["t"] for frame in first["frames"]] == ["job", "events"]
+    jobs.renew(job=job, done=3, total=9)
+    epoch(job, 1)
+    second = bob.get(f"{address}?{first['next']}").json()
+    assert (second["frames"][0]["done"], second["frames"][0]["total"]) == (3, 9)
+    assert lines(second["frames"]) == [3]
+    jobs.succeed(job=job)
+    third = bob.get(f"{address}?{second['next']}").json()
+    assert [frame["t"] for frame in third["frames"]] == ["job", "events", "finished"]
+    assert world.api(world.charlie).get(address).status_code == 404

@@ -1,0 +1,171 @@
+"""A right that is taken away ends every connection that stands on it, whatever it is and however it was opened."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from tests.kit.live import Watcher, run, watcher
+from webapp.accounts.models import ApiToken, Membership, Role, User
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.core import conditions
+from webapp.live import watch_socket
+from webapp.sharing.models import Share
+
+SIGNED_OUT = "This session has ended: you signed out, or somebody changed the password or the account."
+TOKEN_ENDED = "This token was revoked or has expired."
+LEFT = "You are no longer in this team."
+NOT_THERE = "There is no comparison with this id, or you may not see it."
+LINK_ENDED = "This link shows nothing: it was revoked, or it has expired."
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
+
+
+@pytest.fixture
+def link(world, comparison) -> str:
+    """The secret of a share."""
+    made = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", {}).json()["link"]
+    return made.rstrip("/").rpartition("/")[2]
+
+
+def with_ticket(world, comparison, client) -> Watcher:
+    ticket = client.post("/api/v1/tickets/").json()["ticket"]
+    return watcher(comparison, None, origin="", query=f"ticket={ticket}")
+
+
+def by_link(comparison, secret: str, user: User | None = None, query: str = "") -> Watcher:
+    stranger = watcher(comparison, user, query=query)
+    stranger.scope["path"] = f"/ws/shared/{secret}/"
+    return stranger
+
+
+def ended(watching: Watcher, sample: Sample, end: Callable[[], Any]) -> tuple[int, str]:
+    """How the socket is closed once the right has ended, after it was told what there was."""
+    endings = []
+
+    async def story() -> None:
+        await watching.open(after={str(sample.pk): 0})
+        await watching.until(lambda watching: watching.seqs(sample) == [1, 2])
+        await sync_to_async(end)()
+        endings.append(await watching.closed())
+
+    run(story())
+    return endings[0]
+
+
+def change_password() -> None:
+    bob = User.objects.get(username="bob")
+    bob.set_password("another password")
+    bob.save()
+
+
+LONG_AGO = timezone.now() - timedelta(days=1)
+
+
+def bob_leaves() -> None:
+    Membership.objects.filter(user__username="bob").delete()
+
+
+ENDS: dict[str, tuple[str, Callable[[], Any], int, str]] = {  # how the socket was opened, and how that right ends
+    "signed out elsewhere": ("session", lambda: Session.objects.all().delete(), 4001, SIGNED_OUT),
+    "session expired": ("session", lambda: Session.objects.update(expire_date=LONG_AGO), 4001, SIGNED_OUT),
+    "password changed": ("session", change_password, 4001, SIGNED_OUT),
+    "deactivated": ("session", lambda: User.objects.update(is_active=False), 4001, SIGNED_OUT),
+    "removed from the team": ("session", bob_leaves, 4004, LEFT),
+    "comparison deleted": ("session", lambda: Comparison.objects.all().delete(), 4004, NOT_THERE),
+    "ticket, signed out": ("ticket", lambda: Session.objects.all().delete(), 4001, SIGNED_OUT),
+    "ticket, password changed": ("ticket", change_password, 4001, SIGNED_OUT),
+    "token revoked": ("token", lambda: ApiToken.objects.update(revoked_at=LONG_AGO), 4001, TOKEN_ENDED),
+    "token expired": ("token", lambda: ApiToken.objects.update(expires=LONG_AGO), 4001, TOKEN_ENDED),
+    "its owner deactivated": ("token", lambda: User.objects.update(is_active=False), 4001, TOKEN_ENDED),
+    "its owner removed": ("token", lambda: Membership.objects.all().delete(), 4004, LEFT),
+    "link revoked": ("link", lambda: Share.objects.update(revoked_at=LONG_AGO), 4004, LINK_ENDED),
+    "link expired": ("link", lambda: Share.objects.update(expires=LONG_AGO), 4004, LINK_ENDED),
+    "link deleted": ("link", lambda: Share.objects.all().delete(), 4004, LINK_ENDED),
+    "comparison in the bin": ("link", lambda: Comparison.objects.update(binned=LONG_AGO), 4004, LINK_ENDED),
+}
+
+
+@pytest.mark.parametrize(("opened", "end", "code", "sentence"), ENDS.values(), ids=ENDS)
+def test_a_right_that_ends_closes_the_sockets_it_opened(world, comparison, sample, link, opened, end, code, sentence):
+    """A link's socket takes no ticket, whatever its query says."""
+    watching = {
+        "session": lambda: watcher(comparison, world.bob),
+        "ticket": lambda: with_ticket(world, comparison, world.api(world.bob)),
+        "token": lambda: with_ticket(world, comparison, world.script("read")),
+        "link": lambda: by_link(comparison, link, query="ticket=x"),
+    }[opened]()
+    assert ended(watching, sample, end) == (code, sentence)
+
+
+async def test_who_may_still_read_watches_on(world, comparison, sample, link):
+    """A link shows on whoever else its reader no longer is, and a lower role may read."""
+    reader, bob = by_link(comparison, link, world.bob), watcher(comparison, world.bob)
+    for one in (reader, bob):
+        await one.open(after={str(sample.pk): 0})
+        await one.until(lambda one: one.seqs(sample) == [1, 2])
+    await sync_to_async(Membership.objects.filter(user=world.bob).update)(role=Role.VIEWER)
+    await sync_to_async(trace.append)(sample=sample, first_seq=3, events=[{"seq": 3}])
+    for one in (reader, bob):
+        await one.until(lambda one: one.seqs(sample) == [1, 2, 3])
+    await bob.leave()
+    await sync_to_async(Session.objects.all().delete)()
+    await sync_to_async(trace.append)(sample=sample, first_seq=4, events=[{"seq": 4}])
+    await reader.until(lambda reader: reader.seqs(sample) == [1, 2, 3, 4])
+    await reader.leave()
+
+
+@pytest.mark.parametrize("end", [lambda: Session.objects.all().delete(), change_password])
+def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(world, comparison, end):
+    late = with_ticket(world, comparison, world.api(world.bob))
+
+    async def story() -> None:
+        await sync_to_async(end)()
+        await late.knock()
+        assert (await late.closed())[0] == 4001
+
+    run(story())
+    assert late.frames == []
+
+
+@pytest.mark.parametrize("kind", ["comparison", "link", "ticket"])
+def test_no_socket_opens_for_a_page_that_is_not_ours(world, comparison, link, kind):
+    ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
+    foreign = watcher(
+        comparison, world.bob, "http://elsewhere.example", f"ticket={ticket}" if kind != "comparison" else ""
+    )
+    if kind == "link":
+        foreign.scope["path"] = f"/ws/shared/{link}/"
+
+    async def story() -> None:
+        await foreign.knock()
+        assert await foreign.closed() == watch_socket.FOREIGN
+
+    run(story())
+
+
+def test_fifty_sockets_are_checked_with_as_many_queries_as_one(world, comparison, django_assert_num_queries):
+    from webapp.accounts.standing import conditions_of
+    from webapp.core.conditions import Condition, broken, still_exists
+
+    people = [User.objects.create(username=f"u{number}", password="!") for number in range(50)]
+    for user in people:
+        Membership.objects.create(team=world.team, user=user, role=Role.VIEWER)
+    watching = Condition(still_exists(Comparison), comparison.pk, watch_socket.NotFound(NOT_THERE))
+    fifty = [(*conditions_of(world.actor(user), f"s{user.pk}"), watching) for user in people]
+    for some in (fifty[:1], fifty):
+        with django_assert_num_queries(4):  # sessions, users, memberships, comparisons
+            found = broken(some)
+        assert len(found) == len(some)

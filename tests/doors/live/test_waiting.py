@@ -1,0 +1,244 @@
+"""Requests that wait for news, through the server's own entry: woken, bounded, and neither thread nor turn held."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from asgiref.sync import sync_to_async
+from asgiref.testing import ApplicationCommunicator
+from django.contrib.sessions.models import Session
+from django.utils import timezone
+
+from tests.kit.live import PATIENCE, run, session_of
+from webapp.accounts.models import Membership, User
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.core import conditions, holding, subscriptions
+from webapp.core.waiting import AT_WORK
+from webapp.jobs import log
+from webapp.jobs.models import Job
+from webapp.sharing.models import Share
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Asking:
+    """One request on its way."""
+
+    def __init__(self, path: str, user: User | None = None, address: str = "192.0.2.1", token: str = "") -> None:
+        headers = [(b"host", b"localhost:8000")]
+        if token:
+            headers.append((b"authorization", f"Bearer {token}".encode()))
+        path, _, query = path.partition("?")
+        self.user = user
+        self.scope = {
+            "type": "http", "method": "GET", "path": path, "query_string": query.encode(), "headers": headers,
+            "client": (address, 1), "http_version": "1.1",
+        }  # fmt: skip
+
+    async def send(self) -> Asking:
+        from webapp.config.asgi import application
+
+        if self.user is not None:
+            session = await sync_to_async(session_of)(self.user)
+            self.scope["headers"].append((b"cookie", f"dh_session={session}".encode()))
+        self.line = ApplicationCommunicator(application, self.scope)
+        await self.line.send_input({"type": "http.request", "body": b""})
+        return self
+
+    async def answer(self) -> tuple[int, dict[str, Any]]:
+        start = await self.line.receive_output(PATIENCE)
+        self.headers = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+        body = b""
+        while True:
+            message = await self.line.receive_output(PATIENCE)
+            body += message.get("body", b"")
+            if not message.get("more_body"):
+                await self.line.wait(PATIENCE)
+                assert int(self.headers["content-length"]) == len(body)
+                return start["status"], json.loads(body)
+
+    async def leave(self) -> None:
+        await self.line.send_input({"type": "http.disconnect"})
+        await self.line.wait(PATIENCE)
+
+
+async def until(found: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        while not found():
+            await asyncio.sleep(0.01)
+
+
+def held() -> int:
+    """How many requests wait."""
+    return holding._room.taken[""]
+
+
+def listeners() -> int:
+    return sum(len(one.readers) for its in subscriptions._subscriptions.values() for one in its.values())
+
+
+async def waiting(*askings: Asking) -> None:
+    """Send them, and wait until all are held and have looked for themselves."""
+    for asking in askings:
+        await asking.send()
+    await until(lambda: held() == len(askings) == listeners())
+
+
+@pytest.fixture
+def roads(comparison: Comparison, sample: Sample) -> dict[str, str]:
+    job = comparison.job_id
+    since = "since=2030-01-01T00:00:00Z"
+    return {
+        "comparison": f"/api/v1/comparisons/{comparison.pk}/events/?{since}&after={sample.pk}:2&wait=25",
+        "trace": f"/api/v1/samples/{sample.pk}/trace/?after=2&wait=25",
+        "job": f"/api/v1/jobs/{job}/news/?after={job}:{last_line(job)}&wait=25",
+        "job's log": f"/api/v1/jobs/{job}/events/?after={last_line(job)}&wait=25",
+    }
+
+
+def last_line(job: Any) -> int:
+    return max((line.seq for line in log.read(job=job, after=0, limit=500)), default=0)
+
+
+ROADS = ("comparison", "trace", "job", "job's log")
+
+
+def write_more(job: Job, sample: Sample) -> None:
+    trace.append(sample=sample, first_seq=3, events=[{"seq": 3}])
+    log.add(job, "It goes on.")
+    log.nudge(job.pk)
+
+
+def new_in(body: dict[str, Any]) -> list[int]:
+    frames = body["frames"] if "frames" in body else [{"t": "events", "events": body["events"]}]
+    return [event["seq"] for frame in frames if frame["t"] == "events" for event in frame["events"]]
+
+
+@pytest.mark.parametrize("road", ROADS)
+async def test_news_wake_who_waits(world, comparison, job, sample, road, roads):
+    asking = Asking(roads[road], world.bob)
+    last = await sync_to_async(last_line)(job.pk)
+    await waiting(asking)
+    await sync_to_async(write_more)(job, sample)
+    status, body = await asking.answer()
+    assert (status, new_in(body)) == (200, [3 if road in ("comparison", "trace") else last + 1])
+    assert held() == 0
+
+
+async def test_when_the_time_is_over_the_answer_says_that_nothing_is_new(world, roads):
+    asking = Asking(roads["trace"].replace("wait=25", "wait=1"), world.bob)
+    await asking.send()
+    status, body = await asking.answer()
+    assert (status, body["events"], body["last_seq"]) == (200, [], 2)
+    assert asking.headers["x-request-id"] and asking.headers["content-type"] == "application/json"
+
+
+async def test_many_who_wait_hold_no_thread_and_no_turn(world, comparison, job, sample, roads):
+    """Three times as many as may be at work; the next request is answered all the same."""
+    askings = [Asking(roads["comparison"], world.bob) for _ in range(3 * AT_WORK)]
+    next_one = Asking("/api/v1/me/", world.bob)
+    before = threading.active_count()
+    await waiting(*askings)
+    assert (await (await next_one.send()).answer())[0] == 200
+    await until(lambda: threading.active_count() <= before + 2 * AT_WORK)  # the loop's own few stay
+    await sync_to_async(write_more)(job, sample)
+    for asking in askings:
+        status, body = await asking.answer()
+        assert (status, new_in(body)) == (200, [3])
+
+
+async def test_who_hangs_up_leaves_nothing_behind(world, roads):
+    askings = [Asking(road, world.bob) for road in roads.values()]
+    await waiting(*askings)
+    for asking in askings:
+        await asking.leave()
+    await until(lambda: held() == 0 and listeners() == 0)
+
+
+@pytest.mark.parametrize(
+    ("limit", "status", "code"),
+    [("MOST_EACH", 429, "too-many-requests"), ("MOST_BY_ADDRESS", 429, "too-many-requests"), ("MOST", 503, "busy")],
+)
+async def test_more_than_may_wait_are_told_when_to_come_back(world, monkeypatch, limit, status, code, roads):
+    monkeypatch.setattr(holding, limit, 2)
+    road = roads["trace"]
+    first, third = [Asking(road, world.bob) for _ in range(2)], Asking(road, world.bob)
+    others = {"MOST_EACH": Asking(road, world.victor), "MOST_BY_ADDRESS": Asking(road, world.bob, "192.0.2.2")}
+    await waiting(*first)
+    told, problem = await (await third.send()).answer()
+    assert (told, problem["code"], problem["status"]) == (status, code, status)
+    assert int(third.headers["retry-after"]) > 0
+    assert problem["request_id"] == third.headers["x-request-id"]
+    if limit in others:
+        await others[limit].send()
+        await until(lambda: held() == 3)
+        await others[limit].leave()
+    for asking in first:
+        await asking.leave()
+
+
+async def test_asking_to_wait_where_nothing_waits_takes_a_turn_like_any_other(db):
+    """`?wait` used to lift the limit on any address."""
+    askings = [Asking("/sign-in/?wait=1") for _ in range(8 * AT_WORK)]
+    before = threading.active_count()
+    for asking in askings:
+        await asking.send()
+    most = 0
+    answers = asyncio.gather(*(until(asking.line.output_queue.qsize) for asking in askings))
+    while not answers.done():
+        most = max(most, threading.active_count())
+        await asyncio.sleep(0)
+    assert most <= before + 2 * AT_WORK + 6  # some are on their way out, and the loop has a few of its own
+    for asking in askings:
+        await asking.line.wait(PATIENCE)
+
+
+LONG_AGO = timezone.now() - timedelta(days=1)
+ENDS = {
+    "signed out": (lambda: Session.objects.all().delete(), 401),
+    "deactivated": (lambda: User.objects.filter(username="bob").update(is_active=False), 401),
+    "removed": (lambda: Membership.objects.filter(user__username="bob").delete(), 403),
+}
+
+
+@pytest.mark.parametrize("road", ROADS)
+@pytest.mark.parametrize(("end", "status"), ENDS.values(), ids=ENDS)
+async def test_a_right_that_ends_ends_the_waiting(world, monkeypatch, road, end, status, roads):
+    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
+    asking = Asking(roads[road], world.bob)
+    await waiting(asking)
+    await sync_to_async(end)()
+    assert (await asking.answer())[0] == status
+
+
+@pytest.mark.parametrize(
+    "end", [lambda: Share.objects.update(revoked_at=LONG_AGO), lambda: Comparison.objects.update(binned=LONG_AGO)]
+)
+def test_a_link_that_ends_ends_the_waiting(world, comparison, monkeypatch, end, roads):
+    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
+    link = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", {}).json()["link"]
+    query = roads["comparison"].partition("?")[2]
+    asking = Asking(f"/shared/{link.rstrip('/').rpartition('/')[2]}/events/?{query}")
+
+    async def story() -> None:
+        await waiting(asking)
+        await sync_to_async(end)()
+        assert (await asking.answer())[0] == 410
+
+    run(story())
+
+
+async def test_news_that_come_after_the_right_has_ended_are_not_told(world, job, sample, roads):
+    """The guard has not looked yet; whoever answers looks first."""
+    asking = Asking(roads["trace"], world.bob)
+    await waiting(asking)
+    await sync_to_async(Session.objects.all().delete)()
+    await sync_to_async(write_more)(job, sample)
+    assert (await asking.answer())[0] == 401

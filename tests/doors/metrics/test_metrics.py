@@ -1,0 +1,256 @@
+"""The metrics that Prometheus reads."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from django.conf import settings as django_settings
+from django.db.models.functions import Now
+from django.test import Client
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.kit import make
+from tests.kit.everything import in_other_states, one_of_everything
+from tests.kit.live import valkey  # noqa: F401
+from tests.kit.uploads import manifest
+from webapp.backup import saving
+from webapp.comparisons.models import Comparison
+from webapp.config.door import Door
+from webapp.core import tallies
+from webapp.core.version import version
+from webapp.jobs import services as jobs
+from webapp.jobs import telemetry
+from webapp.jobs.models import Job, Worker
+
+TOKEN = "a token for Prometheus"
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+async def nothing(scope: Any, receive: Any, send: Any) -> None:
+    await send({"type": "http.response.start", "status": 404, "headers": []})
+    await send({"type": "http.response.body", "body": b""})
+
+
+def ask(token: str | None = TOKEN) -> tuple[int, str]:
+    """As a web process answers it."""
+    sent: list[dict[str, Any]] = []
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    headers = [] if token is None else [(b"authorization", f"Bearer {token}".encode())]
+    scope = {"type": "http", "path": "/metrics", "method": "GET", "headers": headers, "query_string": b""}
+    asyncio.run(Door(nothing)(scope, None, send))  # type: ignore[arg-type]  a scrape has no body
+    return sent[0]["status"], sent[1]["body"].decode()
+
+
+def told() -> dict[str, dict[tuple[str, ...], float]]:
+    """Return each metric's values, keyed by its labels' values in the order of the labels' names."""
+    status, text = ask()
+    assert status == 200
+    found: dict[str, dict[tuple[str, ...], float]] = {}
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            found.setdefault(sample.name, {})[tuple(value for _, value in sorted(sample.labels.items()))] = sample.value
+    return found
+
+
+@pytest.fixture(autouse=True)
+def with_token(settings: Any) -> None:
+    settings.METRICS_TOKEN = TOKEN
+
+
+def test_metrics_are_told_to_who_has_the_token_and_only_where_one_is_set(settings: Any) -> None:
+    assert {ask(token)[0] for token in (None, "", "wrong", TOKEN + "x", "ö")} == {401}
+    settings.METRICS_TOKEN = ""
+    assert ask("")[0] == ask(None)[0] == ask()[0] == 404
+
+
+@pytest.mark.django_db(transaction=True)
+def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
+    by = world.actor(world.alice)
+    make.comparison(by)
+    running = make.comparison(by)
+    make.begin_a_heat(running)
+    done = make.comparison(by)
+    Job.objects.filter(pk=done.job.pk).update(priority=9)
+    make.decode_all(done)
+    Job.objects.filter(pk=done.job.pk).update(done_count=6)
+    jobs.announce(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
+    gpu = {"name": "H200", "utilisation": 0.5, "memory_used": 7}
+    running.job.refresh_from_db()
+    telemetry.keep(job=running.job, values={"gpus": [gpu], "event_lag_s": 0.12})
+    found = told()
+    assert found["drafthouse_queue_waiting"]["comparison", "cpu"] == 1
+    assert found["drafthouse_queue_oldest_seconds"]["comparison", "cpu"] >= 0
+    assert found["drafthouse_queue_paused"] == {("cpu",): 0, ("gpu",): 0, ("light",): 0}
+    assert found["drafthouse_leases"]["cpu",] == 1
+    assert 0 <= found["drafthouse_lease_renewed_seconds"]["cpu",] < 20
+    assert found["drafthouse_jobs"]["comparison", "", "succeeded"] == 1
+    assert found["drafthouse_samples"][()] == 6
+    assert found["drafthouse_samples_per_second"][()] == pytest.approx(6 / 60)
+    assert found["drafthouse_tokens_per_second"][()] == pytest.approx(18 / 60)
+    assert found["drafthouse_events_per_second"][()] > 0
+    assert found["drafthouse_workers"] == {("cpu",): 1, ("gpu",): 0, ("light",): 0}
+    assert found["drafthouse_worker_seen_seconds"]["cpu-1@here",] >= 0
+    worker = running.job.worker
+    assert found["drafthouse_event_lag_seconds"] == {(worker,): 0.12}
+    assert found["drafthouse_gpu_utilisation"] == {("0", worker): 0.5}
+    assert found["drafthouse_database_up"][()] == 1
+    assert found["drafthouse_broker_up"][()] == 0  # tests have none
+
+
+@pytest.mark.django_db(transaction=True)
+def test_the_build_its_schema_and_whether_store_and_broker_answer_are_told(settings: Any, valkey: str) -> None:  # noqa: F811
+    settings.REDIS_URL = valkey
+    found = told()
+    assert found["drafthouse_store_up"][()] == found["drafthouse_broker_up"][()] == 1
+    [(_, schema, build)] = found["drafthouse_info"]
+    assert build == version() and re.search(r"\bjobs\.\d{4}\b", schema)
+    settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", "http://127.0.0.1:1"
+    assert told()["drafthouse_store_up"][()] == 0
+
+
+@pytest.mark.django_db(transaction=True)
+def test_failed_jobs_are_told_by_the_kind_of_their_end(world: Any) -> None:
+    by = world.actor(world.alice)
+    for _ in range(2):
+        make.comparison(by)
+    jobs.fail(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It cannot be done.")
+    jobs.refuse(job=jobs.claim(worker="w1", queues=["cpu"]), reason="No room.")
+    found = told()
+    ends, totals = found["drafthouse_jobs"], found["drafthouse_job_ends_total"]
+    assert totals["error", "comparison"] == totals["refused", "comparison"] == 1
+    Comparison.objects.all().delete()
+    Job.objects.all().delete()
+    assert told()["drafthouse_job_ends_total"] == totals, "the bin takes nothing from a total"
+    assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "error")) == 1
+    assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "refused")) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_worker_that_has_gone_is_told_for_a_day(world: Any) -> None:
+    jobs.announce(name="w1", queues=["cpu"], devices=[], versions={}, others=0.25)
+    Worker.objects.update(seen=Now() - timedelta(hours=2))
+    found = told()
+    assert found["drafthouse_workers"]["cpu",] == 0
+    assert found["drafthouse_worker_seen_seconds"]["w1",] == pytest.approx(7200, abs=60)
+    assert found["drafthouse_worker_clock_off_seconds"]["w1",] == pytest.approx(7200, abs=60)
+    assert found["drafthouse_worker_others"]["w1",] == 0.25
+    Worker.objects.update(seen=Now() - timedelta(days=2))
+    assert "drafthouse_worker_seen_seconds" not in told()
+
+
+@pytest.mark.django_db(transaction=True)
+def test_attempts_deaths_backups_and_wrong_sign_ins_are_counted(world: Any, tmp_path: Path) -> None:
+    make.comparison(world.actor(world.alice))
+    jobs.give_back(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It broke.", counts=True)
+    tallies.add(tallies.ENGINE_DEATHS, "comparison", "outside")
+    before = told().get("drafthouse_sign_ins_refused_total", {})
+    Client().post("/sign-in/", {"username": "alice", "password": "wrong"})
+    Client().get("/api/v1/me/", headers={"authorization": "Bearer dh_x.y"})
+    saving.save(str(tmp_path / "file"), with_bucket=False, tell=lambda word: None)
+    found = told()
+    assert found["drafthouse_attempt_ends_total"]["counted", "comparison"] == 1
+    assert found["drafthouse_engine_deaths_total"]["outside", "comparison"] == 1
+    refused = found["drafthouse_sign_ins_refused_total"]
+    assert all(refused[by,] == before.get((by,), 0) + 1 for by in ("password", "token"))
+    assert found["drafthouse_backups_total"][()] == 1
+    assert 0 <= found["drafthouse_backup_age_seconds"][()] < 3600
+
+
+@pytest.mark.django_db(transaction=True)
+def test_refused_requests_about_uploads_are_counted_by_their_code(world: Any) -> None:
+    script, before = world.script("submit"), told().get("drafthouse_upload_requests_refused_total", {})
+    upload = script.post("/api/v1/uploads/", manifest(a_json=b"{}")).json()["id"]
+    for path in ("", f"{upload}/complete/"):
+        assert 400 <= script.post(f"/api/v1/uploads/{path}").status_code < 500
+    after = told()["drafthouse_upload_requests_refused_total"]
+    grown = {code: count - before.get((code,), 0) for (code,), count in after.items()}
+    assert (grown["invalid"], grown["chunks-missing"]) == (1, 1)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_requests_are_counted_by_their_route(world: Any) -> None:
+    before = told().get("drafthouse_http_requests_total", {})
+    client = world.page(world.alice)
+    client.get("/comparisons/")
+    client.get("/no-such-page/")
+    client.generic("BREW", "/comparisons/")
+    after = told()["drafthouse_http_requests_total"]
+    grown = {key for key, count in after.items() if count > before.get(key, 0)}
+    assert ("GET", "/comparisons/", "200") in grown and ("GET", "(none)", "404") in grown
+    assert ("other", "/comparisons/", "405") in grown
+
+
+def test_what_is_open_is_counted_until_it_is_closed() -> None:
+    seen: list[dict[str, Any]] = []
+
+    def counts() -> dict[str, Any]:
+        found = told()
+        return {name: found[f"drafthouse_{name}"][()] for name in ("sockets", "long_polls", "http_requests_in_flight")}
+
+    async def visit(kind: str, query: bytes) -> None:
+        scope = {"type": kind, "method": "GET", "path": "/x", "query_string": query}
+        seen.append(await asyncio.to_thread(counts))
+        with pytest.raises(ConnectionError):
+            await Door(slow)(scope, None, None)  # type: ignore[arg-type]
+
+    async def slow(scope: Any, receive: Any, send: Any) -> None:
+        seen.append(await asyncio.to_thread(counts))
+        raise ConnectionError
+
+    asyncio.run(visit("websocket", b""))
+    asyncio.run(visit("http", b"after=&wait=20"))
+    asyncio.run(visit("http", b"awaited=1"))
+    still, socket, between, poll, again, plain = seen
+    assert still == between == again
+    assert socket == still | {"sockets": still["sockets"] + 1}
+    assert plain == still | {"http_requests_in_flight": still["http_requests_in_flight"] + 1}
+    assert poll == plain | {"long_polls": still["long_polls"] + 1}
+
+
+@pytest.mark.django_db(transaction=True)
+def test_labels_hold_no_names_ids_or_paths(world: Any) -> None:
+    things = one_of_everything(world)
+    in_other_states(world, things)
+    Client(raise_request_exception=False).get(f"/comparisons/{things['comparison'].pk}/")
+    text = ask()[1]
+    assert not re.search("[0-9a-f]{8}-[0-9a-f]{4}|alice|charlie", text, re.IGNORECASE)
+    assert str(django_settings.DATA_DIR) not in text
+
+
+@pytest.mark.django_db(transaction=True)
+def test_every_metric_is_in_the_table_and_no_other(world: Any) -> None:
+    tallies.add(tallies.BACKUPS)
+    names = set(re.findall(r"^# TYPE (drafthouse_\w+) ", ask()[1], re.MULTILINE))
+    listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    pools = {name for name in listed if "_pool_" in name}  # of PostgreSQL alone
+    assert {name.removesuffix("_created") for name in names} - listed == set()
+    assert listed - pools <= names
+
+
+@pytest.mark.parametrize("name", ["alerts.yml", "dashboard.json"])
+def test_alerts_and_dashboard_ask_for_metrics_that_are_told(name: str) -> None:
+    """The table in the documentation is what is told, as the test above has it."""
+    text = (DOCS.parent / "docker" / "monitoring" / name).read_text()
+    asked = {re.sub("_bucket$", "", metric) for metric in re.findall(r"\bdrafthouse_\w+", text)}
+    listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
+    assert asked and asked - listed == set()
+
+
+def test_each_part_that_must_be_up_has_an_alert_that_says_what_to_do():
+    parts = re.findall(r"^\| `(drafthouse_\w+_up)`", (DOCS / "metrics.md").read_text(), re.MULTILINE)
+    texts = [(DOCS.parent / "docker" / "monitoring" / name).read_text() for name in ("alerts.yml", "dashboard.json")]
+    assert len(parts) == 3
+    assert [part for part in parts for text in texts if part not in text] == []
+    rules = yaml.safe_load((DOCS.parent / "docker" / "monitoring" / "alerts.yml").read_text())
+    for rule in rules["groups"][0]["rules"]:
+        assert rule["labels"]["severity"] in ("page", "ticket")
+        assert rule["expr"] and set(rule["annotations"]) == {"summary", "description"}

@@ -1,0 +1,162 @@
+"""Prompt sets: pasted or uploaded, in published forms or by a template of one's own; previewed before they are kept."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from tests.kit import make
+from webapp.registry import prompt_sets
+from webapp.registry.models import Dataset, Prompt
+from webapp.uploads.models import Upload
+
+TABLE = "task,topic,half\nAdd one to 2,maths,test\nName a bird,nature,train\n"
+
+
+def post(world, address="", **body):
+    return world.api(world.bob).post(f"/api/v1/datasets/{address}", body)
+
+
+def test_pasted_lines_published_forms_and_uploads_become_prompts(world):
+    answer = post(world, name="mine", text="one\ntwo\n")
+    assert (answer.status_code, answer.json()["prompt_count"]) == (201, 2)
+    listed = world.api(world.victor).get(f"/api/v1/datasets/{answer.json()['id']}/prompts/").json()
+    assert [(prompt["number"], prompt["text"]) for prompt in listed["results"]] == [(1, "one"), (2, "two")]
+    post(world, name="g", file_name="g.jsonl", text=json.dumps({"question": "2+2?", "answer": "#### 4"}))
+    published = Dataset.objects.get(name="g").prompts.get()
+    assert (published.text, published.reference) == ("2+2?", "#### 4")
+    upload = make.upload(world.actor(world.bob), {"p.txt": b"one\ntwo"})
+    answer = post(world, name="x", upload=str(upload.pk))
+    assert (answer.status_code, answer.json()["file_name"]) == (201, "p.txt")
+
+
+def test_any_columns_become_prompts_by_a_template(world):
+    mapping = {"category": "topic", "split": "half"}
+    asked = {"file_name": "t.csv", "text": TABLE, "template": "Q: {task}\nA:", "mapping": mapping}
+    shown = post(world, "preview/", **asked).json()
+    assert shown["columns"] == ["task", "topic", "half"]
+    first = {"id": "1", "text": "Q: Add one to 2\nA:", "category": "maths", "split": "test", "reference": ""}
+    assert shown["first"][0] == first
+    assert shown["splits"] == {"test": 1, "train": 1}
+    assert not Dataset.objects.exists() and not Upload.objects.exists()
+    assert post(world, name="t", **asked).status_code == 201
+
+
+def test_a_template_names_columns_and_reaches_nothing_else(world):
+    answer = post(world, "preview/", file_name="t.csv", text=TABLE, template="Answer:")
+    assert (answer.status_code, answer.json()["field"]) == (400, "template")
+    assert "{text}" in answer.json()["hint"]
+    for template in ("{task.__class__}", "{0}", "{}", "{task!r}"):
+        answer = post(world, "preview/", file_name="t.csv", text=TABLE, template=template)
+        assert answer.status_code == 400 or answer.json()["first"][0]["text"] == template
+    text = "task\n" + "x" * 100_000
+    answer = post(world, "preview/", file_name="t.csv", text=text, template="{task}" * 1000)
+    assert answer.status_code == 400
+    assert "makes a prompt of 100,000,000 characters; 1,000,000 are the most" in answer.json()["detail"]
+
+
+@pytest.mark.parametrize(
+    ("file_name", "text", "told"),
+    [
+        ("p.jsonl", '{"text": "a"}\n{"text": \n', "line 2 is broken"),
+        ("p.jsonl", '{"text": "a\\ud800"}', "surrogate"),
+        ("p.jsonl", "[" * 100_000, "not JSON"),
+        ("p.csv", "a,b\n1,2\n", "none of them is known"),
+        ("../p.txt", "x", "ending"),
+    ],
+)
+def test_what_cannot_be_read_is_told_with_its_place(world, file_name, text, told):
+    answer = post(world, name="x", file_name=file_name, text=text)
+    assert answer.status_code == 400
+    assert told in answer.json()["detail"]
+    assert not Dataset.objects.exists() and not Upload.objects.exists()
+
+
+def test_a_set_is_given_once_and_parquet_and_endless_rows_are_refused_in_words(world):
+    assert post(world, name="x").status_code == 400
+    upload = make.upload(world.actor(world.bob), {"p.txt": b"one"})
+    assert post(world, name="x", text="y", upload=str(upload.pk)).status_code == 400
+    upload = make.upload(world.actor(world.bob), {"p.parquet": b"PAR1\x00\xff"})
+    answer = post(world, name="x", upload=str(upload.pk))
+    assert (answer.status_code, answer.json()["field"]) == (400, "upload")
+    upload = make.upload(world.actor(world.bob), {"p.csv": b"text,more\n" + b"x," * 600_000})
+    assert "too long for a preview" in post(world, "preview/", upload=str(upload.pk)).json()["detail"]
+
+
+LINE = json.dumps({"text": "ä" * 900}, ensure_ascii=False)  # two bytes each in the file
+LONG_FILES = {
+    "p.jsonl": "".join(f"{LINE}\n" for _ in range(700)),
+    "p.json": "[" + ",\n".join([LINE] * 700) + "]",
+    "p.csv": "text\n" + ('"' + "ä\n" * 600 + '"\n') * 700,
+    "q.txt": ("ä" * 800 + "\nb\n---\n") * 700,
+    "many.jsonl": '{"text": "a"}\n' * 1001 + "broken",
+}
+
+
+@pytest.mark.parametrize("name", LONG_FILES)
+def test_a_preview_reads_no_more_than_the_beginning_of_a_file(world, name):
+    text = LONG_FILES[name]
+    content = (text if name == "many.jsonl" else f"{text}\n\0").encode()  # what follows the beginning is no prompt file
+    upload = make.upload(world.actor(world.bob), {name: content})
+    shown = post(world, "preview/", upload=str(upload.pk)).json()
+    assert not shown["is_whole"] and 400 < shown["prompt_count"] <= 1000
+    assert len({len(prompt["text"]) for prompt in shown["first"]}) == 1
+    assert post(world, name="all", upload=str(upload.pk)).status_code == 400
+
+
+@contextmanager
+def inserts() -> Iterator[Counter[int]]:
+    """Count the rows of prompts that are inserted, by how many transactions had been committed before."""
+    rows: Counter[int] = Counter()
+    committed: list[bool] = []
+
+    def watch(execute, sql, params, many, context):
+        if sql.startswith('INSERT INTO "registry_prompt"'):
+            columns = [len(one) for one in params if isinstance(one, list)]  # PostgreSQL is sent whole columns
+            rows[len(committed)] += max(columns, default=sql.count("(%s"))
+            transaction.on_commit(lambda: committed.append(True))
+        return execute(sql, params, many, context)
+
+    with connection.execute_wrapper(watch):
+        yield rows
+
+
+@pytest.mark.django_db(transaction=True)
+def test_prompts_go_in_by_short_transactions(world):
+    body = {"name": "long", "text": "word\n" * 1200}
+    with inserts() as rows:
+        answer = world.api(world.bob).post("/api/v1/datasets/", body)
+    assert (answer.status_code, Dataset.objects.get().prompts.count()) == (201, 1200)
+    assert sum(rows.values()) == 1200 and max(rows.values()) <= 500
+
+
+class Killed(Exception):
+    pass
+
+
+def test_a_set_is_unseen_until_all_its_prompts_are_stored_and_swept_if_they_never_are(world):
+    bob, client = world.actor(world.bob), world.api(world.bob)
+
+    def look_then_fail(execute, sql, params, many, context):
+        if not sql.startswith('UPDATE "registry_dataset"'):
+            return execute(sql, params, many, context)
+        half = Dataset.everything.get()
+        assert half.prompts.count() == 2 and client.get("/api/v1/datasets/").json()["count"] == 0
+        assert client.get(f"/api/v1/datasets/{half.pk}/prompts/").status_code == 404
+        assert str(half.pk) not in world.page(world.bob).get("/comparisons/new/").content.decode()
+        raise Killed
+
+    with pytest.raises(Killed), connection.execute_wrapper(look_then_fail):
+        prompt_sets.add_dataset(name="half", text="a\nb", file_name="p.txt", by=bob)
+    assert not Dataset.everything.exists() and not Prompt.objects.exists() and not Upload.objects.exists()
+    make.dataset(bob)
+    Dataset.everything.update(is_whole=False)
+    assert prompt_sets.sweep() == 0
+    Dataset.everything.update(created=timezone.now() - 2 * prompt_sets.ABANDONED)
+    assert prompt_sets.sweep() == 1 and not Prompt.objects.exists()

@@ -1,0 +1,271 @@
+"""Models: looked at without being loaded; what could run or does not add up is refused with the reason."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from django.db import connection
+
+from tests.kit import make
+from tests.kit.gguf_files import gemma_vocabulary, write_gguf
+from webapp.core.problems import Invalid
+from webapp.entries.services import freeze
+from webapp.jobs.models import Job
+from webapp.registry import checkpoints, services
+from webapp.registry.models import LanguageModel
+
+
+def examine(world, files: dict[str, bytes]):
+    return checkpoints.examine(make.upload(world.actor(world.bob), files))
+
+
+def spoilt(**changes):
+    return json.dumps({**make.CONFIG, **changes}).encode()
+
+
+def test_a_sound_folder_gives_its_facts_whatever_large_numbers_its_config_holds(world):
+    facts = examine(world, {f"tiny/{name}": content for name, content in make.checkpoint().items()})
+    assert (facts["architecture"], facts["vocab_size"], facts["layer_count"]) == ("LlamaForCausalLM", 32, 2)
+    assert facts["parameter_count"] == 32 * 8 + 8 + 2 * (4 * 64 + 3 * 128 + 16)
+    assert facts["dtypes"] == ["float32"]
+    config = spoilt(rotary_emb_base=500_000_000, seed=1 << 31, mlp_only_layers=[0, 1], eos_token_id=[31, -1])
+    assert examine(world, make.checkpoint(**{"config.json": config}))["layer_count"] == 2
+
+
+def test_registering_it_asks_a_worker_to_look(world):
+    upload = make.upload(world.actor(world.bob), make.checkpoint())
+    client = world.api(world.bob)
+    answer = client.post("/api/v1/models/", {"name": "tiny", "upload": str(upload.pk)})
+    assert (answer.status_code, answer.json()["state"], answer.json()["facts"]["vocab_size"]) == (202, "checking", 32)
+    assert answer["Location"].endswith(f"/api/v1/models/{answer.json()['id']}/")
+    answer = client.post("/api/v1/models/", {"name": "x", "hub_id": "Qwen/Qwen3-0.6B", "revision": "main"})
+    assert answer.status_code == 202
+    assert [job.kind for job in Job.objects.order_by("created")] == ["check-model", "fetch-model"]
+
+
+@pytest.mark.parametrize("name", ["pytorch_model.bin", "sub/optimizer.pth"])
+def test_pickles_are_refused_with_the_reason(world, name):
+    with pytest.raises(Invalid, match="is a pickle, which can run any code"):
+        examine(world, make.checkpoint(**{name: b"\x80\x04."}))
+
+
+@pytest.mark.parametrize("name", ["vocab.txt", "extra.json", "tokenizer.model", "model.safetensors"])
+def test_a_pickle_under_another_name_is_refused(world, name):
+    with pytest.raises(Invalid):
+        examine(world, make.checkpoint(**{name: b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00."}))
+
+
+GGUF = b"GGUF" + bytes(100)
+
+
+@pytest.fixture
+def gemma_file(tmp_path):
+    """Bytes of a GGUF file, whose header alone is looked at here."""
+    sizes = {"context_length": 128, "embedding_length": 4, "block_count": 1, "feed_forward_length": 8}
+    attention = {"head_count": 1, "sliding_window": 4, "layer_norm_rms_epsilon": 1e-6}
+    values: dict[str, Any] = {"general.architecture": "gemma3"}
+    values |= {f"gemma3.{name}": size for name, size in sizes.items()}
+    values |= {f"gemma3.attention.{name}": value for name, value in attention.items()}
+    arrays = {"token_embd.weight": np.zeros((278, 4), np.float16)}
+    return write_gguf(tmp_path / "one.gguf", values | gemma_vocabulary(), arrays).read_bytes()
+
+
+def test_a_gguf_file_gives_its_facts(world, gemma_file):
+    facts = examine(world, {"sub/tiny.F16.GGUF": gemma_file, "README.md": b"about it"})
+    assert (facts["architecture"], facts["vocab_size"], facts["layer_count"]) == ("Gemma3ForCausalLM", 278, 1)
+    assert (facts["parameter_count"], facts["dtypes"]) == (4 * 278, ["F16"])
+
+
+def test_a_pair_with_a_gguf_file_is_checked_by_a_worker(world, gemma_file):
+    by = world.actor(world.bob)
+    upload = make.upload(by, {"one.gguf": gemma_file})
+    model = services.add_model(name="g", upload=upload, by=by)
+    assert [found["topic"] for found in services.add_pair(name="p", target=model, by=by).findings] == ["models"]
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"model-q4.gguf": GGUF}, "model-q4.gguf is not a whole GGUF file"),
+        ({"a.gguf": GGUF, "b.gguf": GGUF}, "There are 2 GGUF files"),
+        (make.checkpoint(**{"model.gguf": GGUF}), "model.gguf is of a kind that no model here needs"),
+    ],
+)
+def test_gguf_that_is_no_whole_model_alone_is_refused(world, files, says):
+    with pytest.raises(Invalid, match=says):
+        examine(world, files)
+
+
+@pytest.mark.parametrize(
+    ("files", "says"),
+    [
+        ({"lora/adapter_config.json": b"{}", "lora/adapter_model.safetensors": b""}, "This is an adapter"),
+        ({"model_index.json": b"{}", "unet/config.json": b"{}"}, "This is a pipeline of diffusers"),
+        (make.checkpoint(**{"tokenizer.json/a.txt": b""}), "tokenizer.json is a file and a folder at once"),
+        (make.checkpoint(**{"config.json": spoilt(architectures=["LlamaForCausalLMEagle3"])}), "draft head .EAGLE-3"),
+    ],
+)
+def test_what_is_no_model_of_its_own_is_named(world, files, says):
+    with pytest.raises(Invalid, match=says):
+        examine(world, files)
+
+
+@pytest.mark.parametrize("name", ["modeling_x.py", "lib.so"])
+def test_code_is_refused(world, name):
+    with pytest.raises(Invalid, match="never runs code that was sent"):
+        examine(world, make.checkpoint(**{name: b"print()"}))
+
+
+@pytest.mark.parametrize(
+    "config",
+    [b"[]", b"[" * 100_000, b" " * (1 << 20) + b"{}", spoilt(model_type="a\0"), spoilt(vocab_size=1 << 40),
+     spoilt(num_hidden_layers=9_999), spoilt(architectures=[]), spoilt(model_type=None)],
+)  # fmt: skip
+def test_a_config_that_cannot_be_read_is_refused(world, config):
+    with pytest.raises(Invalid, match=r"config\.json"):
+        examine(world, make.checkpoint(**{"config.json": config}))
+
+
+@pytest.mark.parametrize("spoil", [
+    lambda whole: b"", lambda whole: whole[:-1], lambda whole: whole.replace(b"F32", b"F 2"),
+    lambda whole: (1 << 40).to_bytes(8, "little") + whole[8:], lambda whole: make.safetensors({"a": [2, 2]}),
+])  # fmt: skip
+def test_weights_that_do_not_add_up_are_refused(world, spoil):
+    """The engine judges their headers (tests/parts/test_checkpoints.py)."""
+    files = make.checkpoint()
+    with pytest.raises(Invalid, match=r"model\.safetensors|the weights hold"):
+        examine(world, {**files, "model.safetensors": spoil(files["model.safetensors"])})
+
+
+def test_missing_parts_are_named_and_remote_code_is_refused(world):
+    for part in ("config.json", "tokenizer.json", "model.safetensors"):
+        files = make.checkpoint()
+        del files[part]
+        with pytest.raises(Invalid, match=r"(There is|The model has) no"):
+            examine(world, files)
+    index = json.dumps({"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}).encode()
+    with pytest.raises(Invalid, match="The model lacks 1 of the 1 weight files"):
+        examine(world, make.checkpoint(**{"model.safetensors.index.json": index}))
+    config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
+    with pytest.raises(Invalid, match="remote code"):
+        examine(world, make.checkpoint(**{"config.json": config}))
+
+
+@pytest.mark.parametrize(
+    "hub_id",
+    ["http://169.254.169.254/x", "https://evil.example/a/b", "../../etc", "a/b/c", "a", "/a/b", "a/..", "file:///a",
+     "a/b?x", "a/b#x", "-a/b", "user@host/b", "a b/c"],
+)  # fmt: skip
+def test_only_an_id_of_the_hub_is_taken_never_an_address(world, hub_id):
+    answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "hub_id": hub_id})
+    assert (answer.status_code, answer.json()["field"]) == (400, "hub_id")
+    assert not Job.objects.exists()
+
+
+def test_only_a_hub_model_has_a_name_of_its_own(world, settings):
+    settings.MODEL_ROOTS = ["/models"]
+    longest = f"{'a' * 96}/{'b' * 96}"
+    made = world.api(world.bob).post("/api/v1/models/", {"hub_id": f"{longest}@{'c' * 100}"}).json()
+    assert (made["name"], made["location"], made["revision"]) == (longest, longest, "c" * 100)
+    assert world.api(world.bob).post("/api/v1/models/", {"path": "/models/a"}).json()["field"] == "name"
+    page = world.page(world.bob)
+    assert page.post("/models/new/", {"hub_id": "a/b"}).status_code == 302
+    assert "Give the model a name." in page.post("/models/new/", {"path": "/models/a"}).content.decode()
+
+
+def test_the_id_of_a_hub_model_may_name_its_revision(world):
+    def add(**body: str) -> dict[str, str]:
+        return world.api(world.bob).post("/api/v1/models/", {"name": "x", **body}).json()
+
+    made = add(hub_id="Qwen/Qwen3-0.6B@v1.0")
+    assert (made["name"], made["location"], made["revision"]) == ("x", "Qwen/Qwen3-0.6B", "v1.0")
+    assert add(hub_id="a/b@v1", revision="v2")["field"] == "revision"
+    assert add(hub_id="a/b@../x")["field"] == "hub_id"
+    assert Job.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    "path", ["/etc", "/models", "/models/../etc", "/models/a/../../etc", "models/a", "/modelsx/a", "~/x"]
+)
+def test_only_paths_below_the_operators_folders_are_taken(world, settings, path):
+    settings.MODEL_ROOTS = ["/models"]
+    answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": path})
+    assert (answer.status_code, answer.json()["field"]) == (400, "path")
+    assert "allows folders below /models" in answer.json()["detail"]
+    assert world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": "/models/a"}).status_code == 202
+
+
+def test_exactly_one_source_is_given(world):
+    for body, told in (
+        ({"name": "x"}, "Choose files"),
+        ({"name": "x", "path": "/a", "hub_id": "a/b"}, "Give only one"),
+    ):
+        answer = world.api(world.bob).post("/api/v1/models/", body)
+        assert (answer.status_code, told in answer.json()["detail"]) == (400, True)
+    shown = world.page(world.bob).post("/models/new/", {"name": "x"}).content.decode()
+    assert "Choose files, or give a Hugging Face id" in shown and "non_field_errors" not in shown
+
+
+def test_the_bin_hides_and_gives_back_and_a_name_changes_until_a_comparison_points_at_it(world):
+    model = make.model(world.actor(world.bob))
+    client = world.api(world.bob)
+    assert client.delete(f"/api/v1/models/{model.pk}/").status_code == 204
+    assert client.get("/api/v1/models/").json()["count"] == 0
+    assert client.get("/api/v1/models/", {"binned": "true"}).json()["count"] == 1
+    assert client.post(f"/api/v1/models/{model.pk}/restore/").status_code == 200
+    assert client.get("/api/v1/models/").json()["count"] == 1
+    assert client.patch(f"/api/v1/models/{model.pk}/", {"name": "new"}).json()["name"] == "new"
+    freeze(model)
+    answer = client.patch(f"/api/v1/models/{model.pk}/", {"name": "newer"})
+    assert (answer.status_code, answer.json()["code"]) == (409, "in-use")
+    assert LanguageModel.objects.get().name == "new"
+
+
+def test_what_has_not_changed_is_not_sent_again_and_what_has_is_not_changed_blindly(world):
+    model = make.model(world.actor(world.bob))
+    client, address = world.api(world.bob), f"/api/v1/models/{model.pk}/"
+    seen = client.get(address)["ETag"]
+    again = client.get(address, headers={"If-None-Match": f'W/"other", {seen}'})
+    assert (again.status_code, again.content, again["ETag"]) == (304, b"", seen)
+    client.patch(address, {"name": "new"})
+    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "new"
+    client = world.api(world.bob)
+    seen = client.get(f"/api/v1/models/{model.pk}/")["ETag"]
+    first = client.patch(f"/api/v1/models/{model.pk}/", {"name": "one"}, headers={"If-Match": seen})
+    second = client.patch(f"/api/v1/models/{model.pk}/", {"name": "two"}, headers={"If-Match": seen})
+    assert (first.status_code, second.status_code, second.json()["code"]) == (200, 412, "stale")
+    deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": seen})
+    assert deleted.status_code == 412 and LanguageModel.objects.kept().count() == 1
+    deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": first["ETag"]})
+    assert deleted.status_code == 204
+
+
+@pytest.mark.django_db(transaction=True)
+def test_no_transaction_is_open_while_files_are_read(world):
+    """SQLite has one writer: while a transaction parsed a file, nobody else could write."""
+    bob, client = world.actor(world.bob), world.api(world.bob)
+    target = make.model(bob, "target")
+    upload = make.upload(bob, make.checkpoint())
+    judge = make.upload(bob, make.card())
+    pair = make.pair(bob)
+    asked = [
+        ("models", {"name": "tiny", "upload": str(upload.pk)}),
+        ("pairs", {"name": "pair", "target": str(target.pk)}),
+        ("classifiers", {"name": "judge", "pair": str(pair.pk), "upload": str(judge.pk)}),
+    ]
+    reads: list[bool] = []
+
+    def watch(execute, sql, params, many, context):
+        if sql.startswith("SELECT") and 'FROM "uploads_uploadedfile"' in sql:
+            reads.append(connection.in_atomic_block)
+        return execute(sql, params, many, context)
+
+    for address, body in asked:
+        reads.clear()
+        with connection.execute_wrapper(watch):
+            answer = client.post(f"/api/v1/{address}/", body)
+        assert answer.status_code in (201, 202), answer.json()
+        assert not reads[0]  # later, the answer names the files

@@ -1,0 +1,168 @@
+"""A lab in a data folder and a database of its own, used by processes of its own, as an operator uses it."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+ROOT = Path(__file__).parents[3]
+DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
+MODULE = "worker.supervisor.backup"
+COMMAND = [sys.executable, "-P", "-m", MODULE]
+
+MAKE = """
+from django.core.management import call_command
+call_command("migrate", verbosity=0)
+from tests.kit import make
+from tests.kit.everything import in_other_states, more_of_everything, one_of_everything
+from tests.kit.teams import a_world
+from webapp.accounts import services as accounts
+from webapp.accounts.models import Scope, User
+from django.utils import timezone
+world = a_world()
+things = one_of_everything(world)
+more_of_everything(world)
+in_other_states(world, things)
+User.objects.filter(username="alice").update(last_login=timezone.now())
+world.page(world.alice)
+print(accounts.create_token(name="script", scope=Scope.READ, days=1, by=world.actor(world.alice))[1])
+"""
+
+# Not by the code that is under test: by Django's own serializer.
+CONTENTS = """
+import hashlib, json
+from django.apps import apps
+from django.core import serializers
+from django.db import connection
+found = {}
+for model in apps.get_models(include_auto_created=True):
+    rows = json.loads(serializers.serialize("json", model._base_manager.order_by("pk")))
+    text = json.dumps(rows, sort_keys=True)
+    found[model._meta.label_lower] = [len(rows), hashlib.sha256(text.encode()).hexdigest()]
+print(json.dumps(found))
+"""
+
+
+class Forks:
+    """Processes that need not import Django again, because they are forks of one that has."""
+
+    def __init__(self) -> None:
+        command = [sys.executable, "-m", "tests.machines.backup.forking"]
+        self._parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
+
+    def run(self, code: str, *arguments: str, env: dict[str, str], cwd: str) -> tuple[int, str, str]:
+        """Return the exit code, and what the fork wrote to standard output and standard error."""
+        asked = {"code": code, "argv": ["-c", *arguments], "env": env, "cwd": cwd}
+        assert self._parent.stdin and self._parent.stdout
+        self._parent.stdin.write(json.dumps(asked) + "\n")
+        self._parent.stdin.flush()
+        exit_code, out, err = json.loads(self._parent.stdout.readline())
+        return exit_code, out, err
+
+    def end(self) -> None:
+        self._parent.communicate(timeout=DEADLINE)
+
+
+def run_alone(code: str, *arguments: str, env: dict[str, str], cwd: str) -> tuple[int, str, str]:
+    """Do the same as `Forks.run` in a process that imports Django itself."""
+    command = [sys.executable, "-c", code, *arguments]
+    done = subprocess.run(command, env=env, capture_output=True, text=True, cwd=cwd, check=False)
+    return done.returncode, done.stdout, done.stderr
+
+
+@dataclass
+class Lab:
+    run_code: ClassVar[Callable[..., tuple[int, str, str]]] = staticmethod(run_alone)
+    folder: Path
+    database: str = ""  # URL; empty: SQLite in the folder
+    more: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def env(self) -> dict[str, str]:
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DRAFTHOUSE", "DJANGO"))}
+        kept |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "REDIS_URL": ""}
+        kept |= {
+            "DRAFTHOUSE_HOSTS": "localhost,testserver",
+            "DRAFTHOUSE_SERVERS": "127.0.0.1",
+            **self.more,
+            "DRAFTHOUSE_DATA": str(self.folder),
+        }
+        kept.pop("DATABASE_URL", None)
+        return kept | ({"DATABASE_URL": self.database} if self.database else {})
+
+    def python(self, code: str, *arguments: str) -> str:
+        code = f"import django; django.setup()\n{code}"
+        exit_code, out, err = self.run_code(code, *arguments, env=self.env, cwd=str(ROOT))
+        assert exit_code == 0, err[-3000:]
+        return out.strip()
+
+    def made(self) -> Lab:
+        self.folder.mkdir(exist_ok=True)
+        self.token = self.python(MAKE)
+        return self
+
+    def copied(self, folder: Path, database: str = "") -> Lab:
+        """The same files in another folder, with a database that is a copy too: restoring takes seconds."""
+        shutil.copytree(self.folder, folder)
+        return Lab(folder, database)
+
+    def contents(self, *, without: tuple[str, ...] = ("sessions.session", "jobs.worker")) -> dict[str, Any]:
+        """Return the row count of each table, and a hash of its rows."""
+        found = json.loads(self.python(CONTENTS))
+        return {name: held for name, held in found.items() if name not in without}
+
+    def count(self, table: str) -> int:
+        return int(self.contents(without=())[table][0])
+
+    def chunks(self) -> dict[str, bytes]:
+        root = self.folder / "chunks"
+        return {str(path.relative_to(root)): path.read_bytes() for path in root.glob("*/*/*") if path.is_file()}
+
+    def secrets(self) -> dict[str, str]:
+        return {path.name: path.read_text() for path in (self.folder / "secrets").iterdir()}
+
+    def _words(self, command: str, *arguments: str | Path) -> list[str]:
+        return [command, *map(str, arguments), "--data", str(self.folder)]
+
+    def start(self, command: str, *arguments: str | Path) -> subprocess.Popen[str]:
+        words = [*COMMAND, *self._words(command, *arguments)]
+        return subprocess.Popen(words, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/")
+
+    def run(self, command: str, *arguments: str | Path) -> tuple[int, str]:
+        """The exit code, and all that was said."""
+        code = f"import runpy; runpy.run_module({MODULE!r}, run_name='__main__')"
+        exit_code, out, err = self.run_code(code, *self._words(command, *arguments), env=self.env, cwd="/")
+        return exit_code, f"{out}{err}"
+
+    def do(self, command: str, *arguments: str | Path) -> str:
+        code, said = self.run(command, *arguments)
+        assert code == 0, said
+        return said
+
+    def answers(self, token: str) -> int:
+        """Return the status of the API's answer to this token."""
+        ask = (
+            "import sys; from rest_framework.test import APIClient; client = APIClient(); "
+            "client.credentials(HTTP_AUTHORIZATION=f'Bearer {sys.argv[1]}'); "
+            "print(client.get('/api/v1/comparisons/').status_code)"
+        )
+        return int(self.python(ask, token))
+
+
+def killed(process: subprocess.Popen[str], when: Callable[[], bool]) -> None:
+    """Ended by SIGKILL at the first moment that is as wanted."""
+    deadline = time.monotonic() + DEADLINE
+    while not when():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+    process.kill()
+    process.communicate()
+    assert process.returncode == -9

@@ -1,0 +1,273 @@
+"""A lab is backed up, restored elsewhere, and is the same."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import psycopg
+import pytest
+
+from tests.machines.backup.lab import COMMAND, ROOT, Lab
+from webapp.backup.archive import Archive
+from webapp.core import edition
+
+REQUEUED = {"jobs.job", "jobs.jobevent"}  # what ran waits again
+REQUEUED_LINES = 2  # in the log of each job that ran: a comparison and a training
+WRITE = """
+import django; django.setup()
+from django.db import transaction
+from webapp.accounts.models import AuditEntry, Team
+while True:
+    with transaction.atomic():
+        team = Team.objects.create(name="busy")
+        for verb in ("one", "two"):
+            AuditEntry.objects.create(team=team, verb=verb, subject="busy")
+    print("wrote", flush=True)
+"""
+TABLES = """
+import json
+from django.db import connection
+from webapp.backup import rows
+models = rows.models_at(rows.applied()).values()
+print(*set(connection.introspection.table_names()) - {model._meta.db_table for model in models})
+"""
+
+
+def kept(lab: Lab) -> dict[str, list[Any]]:
+    """All that a lab holds but its count of backups: a backup counts itself when it is written."""
+    return {name: held for name, held in lab.contents().items() if name != "core.tally"}
+
+
+def same(one: Lab, other: Lab) -> None:
+    before, after = kept(one), kept(other)
+    assert {name: held[0] for name, held in before.items()} == {
+        name: held[0] - (name == "jobs.jobevent") * REQUEUED_LINES for name, held in after.items()
+    }
+    assert {name for name in before if before[name] != after[name]} <= REQUEUED
+    assert one.chunks() == other.chunks()
+    assert one.secrets() == other.secrets()
+
+
+@pytest.mark.slow
+def test_a_lab_restored_elsewhere_is_the_same(lab: Lab, tmp_path: Path, postgres) -> None:
+    """From SQLite to PostgreSQL, and back."""
+    lab.do("backup", tmp_path / "first.tar")
+    second = Lab(tmp_path / "second", postgres())
+    said = second.do("restore", tmp_path / "first.tar")
+    assert "all hashes are equal" in said and f"{REQUEUED_LINES} jobs ran" in said
+    same(lab, second)
+    assert second.answers(lab.token) == 200
+
+    second.do("backup", tmp_path / "second.tar")
+    third = Lab(tmp_path / "third")
+    third.do("restore", tmp_path / "second.tar")
+    assert kept(third) == kept(second)
+    assert third.chunks() == second.chunks()
+
+
+@pytest.mark.smoke
+def test_a_restored_lab_can_be_worked_with(copy: Lab) -> None:
+    """Counters of rows go on where they were."""
+    copy.python(
+        "from tests.kit import make\n"
+        "from webapp.accounts import actor\n"
+        "from webapp.accounts.models import User\n"
+        "from webapp.jobs.models import Job\n"
+        "Job.objects.filter(state='queued').update(state='cancelled', finished='2026-01-01T00:00Z')\n"
+        "make.decode_all(make.comparison(actor.of_user(User.objects.get(username='alice'))))\n"
+    )
+
+
+def test_what_ran_waits_again_and_nobody_is_signed_in(lab: Lab, copy: Lab) -> None:
+    assert lab.count("sessions.session") > 0
+    states = "from webapp.jobs.models import Job; print(*Job.objects.filter({}).values_list('reason', flat=True))"
+    assert lab.python(states.format("state='running'").replace("'reason'", "'pk'"))
+    assert not copy.python(states.format("state='running'"))
+    assert "It ran when the backup of" in copy.python(states.format("state='queued'"))
+    assert copy.count("sessions.session") == copy.count("jobs.worker") == 0
+
+
+def test_every_table_is_in_a_backup_which_its_owner_alone_can_read(lab: Lab, backup: Path):
+    assert set(lab.python(TABLES).split()) == {"django_migrations", "django_session", "jobs_worker"}
+    assert backup.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize("plant", ["symlink", "hardlink", "pipe", "another owner"])
+def test_a_backup_writes_into_no_file_that_somebody_put_in_its_place(lab: Lab, tmp_path: Path, plant: str) -> None:
+    part, other = tmp_path / "lab.tar.part", tmp_path / "other"
+    other.write_text("mine")
+    if plant == "symlink":
+        part.symlink_to(other)
+    elif plant == "hardlink":
+        part.hardlink_to(other)
+    elif plant == "pipe":
+        os.mkfifo(part)
+    elif os.geteuid() == 0:
+        part.touch()
+        os.chown(part, 12345, -1)
+    else:
+        pytest.skip("only root gives files away")
+    code, told = lab.run("backup", tmp_path / "lab.tar")
+    assert code != 0 and "lab.tar.part" in told and not (tmp_path / "lab.tar").exists()
+    assert other.read_text() == "mine"
+
+
+def test_a_restore_closes_the_folder_and_its_chunks_to_others(backup: Path, tmp_path: Path) -> None:
+    copy = Lab(tmp_path / "open" / "data")
+    copy.folder.mkdir(parents=True, exist_ok=True)
+    copy.folder.chmod(0o755)
+    copy.do("restore", backup)
+    assert copy.folder.stat().st_mode & 0o777 == 0o700
+    chunks = [path for path in (copy.folder / "chunks").rglob("*") if path.is_file()]
+    assert chunks and all(path.stat().st_mode & 0o077 == 0 for path in chunks)
+
+
+def test_a_backup_is_whole_while_somebody_writes(copy: Lab, tmp_path: Path) -> None:
+    """Every transaction of the writer makes a team and two lines about it."""
+    command = [sys.executable, "-c", WRITE]
+    with subprocess.Popen(command, env=copy.env, stdout=subprocess.PIPE, text=True, cwd=ROOT) as writer:
+        for number in range(2):
+            assert writer.stdout.readline()
+            copy.do("backup", tmp_path / f"{number}.tar")
+        writer.kill()
+    seen = []
+    for number in range(2):
+        with (tmp_path / f"{number}.tar").open("rb") as file:
+            archive = Archive(file)
+            teams, told = (
+                sum(b'"busy"' in row for row in archive.lines(table))
+                for table in ("accounts.team", "accounts.auditentry")
+            )
+        assert told == 2 * teams
+        seen.append(teams)
+    assert 0 < seen[0] < seen[1]
+
+
+def test_through_pipes_as_in_a_container(lab: Lab, tmp_path: Path, postgres) -> None:
+    copy = Lab(tmp_path / "copy", postgres())
+    file = tmp_path / "piped.tar"
+    with file.open("wb") as out:
+        subprocess.run([*COMMAND, "backup", "-"], env=lab.env, stdout=out, stderr=subprocess.PIPE, check=True)
+    with file.open("rb") as into:
+        subprocess.run([*COMMAND, "restore", "-"], env=copy.env, stdin=into, capture_output=True, check=True)
+    same(lab, copy)
+
+
+def test_a_lab_in_use_is_not_replaced_unless_asked_and_then_kept_beside(lab: Lab, backup: Path, copy: Lab) -> None:
+    copy.python("from webapp.accounts.models import Team; Team.objects.create(name='since then')")
+    code, said = copy.run("restore", backup)
+    assert code == 1 and "Add --replace" in said
+    assert copy.count("accounts.team") == lab.count("accounts.team") + 1
+
+    said = copy.do("restore", backup, "--replace")
+    assert copy.count("accounts.team") == lab.count("accounts.team")
+    kept = [line.rpartition(": ")[2] for line in said.splitlines() if line.startswith("What was there before is kept")]
+    if copy.database:
+        (schema,) = [place.split()[2] for place in kept if place.startswith("the schema")]
+        with psycopg.connect(copy.database) as connection:
+            (count,) = connection.execute(f"SELECT count(*) FROM {schema}.accounts_team").fetchone()
+    else:
+        (file,) = [place for place in kept if "sqlite3" in place]
+        old = Lab(copy.folder, f"sqlite:///{file}")
+        count = old.count("accounts.team")
+    assert count == lab.count("accounts.team") + 1
+    assert any("secrets.before" in place for place in kept)  # without them the old one's tokens are worth nothing
+
+
+def test_what_only_the_first_start_has_made_is_no_lab_in_use(backup: Path, tmp_path: Path, postgres) -> None:
+    copy = Lab(tmp_path / "copy", postgres())
+    copy.folder.mkdir()
+    prepare = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
+    subprocess.run(prepare, env=copy.env, capture_output=True, check=True)
+    copy.do("restore", backup)
+
+
+def test_a_database_that_cannot_be_read_is_replaced_and_kept(lab: Lab, backup: Path, tmp_path: Path) -> None:
+    copy = Lab(tmp_path / "copy")
+    copy.folder.mkdir()
+    (copy.folder / "drafthouse.sqlite3").write_bytes(b"no database " * 1000)
+    code, said = copy.run("restore", backup)
+    assert code == 1 and "cannot be read" in said and "--replace" in said
+    copy.do("restore", backup, "--replace")
+    same(lab, copy)
+    (kept,) = copy.folder.glob("drafthouse.sqlite3.before-*")
+    assert kept.read_bytes().startswith(b"no database")
+
+
+def test_a_broken_database_is_not_backed_up_in_silence(sqlite_copy: Lab, tmp_path: Path) -> None:
+    with (sqlite_copy.folder / "drafthouse.sqlite3").open("r+b") as file:
+        file.seek(4096 * 3)
+        file.write(os.urandom(4096 * 60))
+    code, said = sqlite_copy.run("backup", tmp_path / "broken.tar")
+    assert code == 1 and said.startswith("The database cannot be read: "), said
+    assert not list(tmp_path.glob("broken*"))
+
+
+def test_nothing_is_restored_under_a_running_drafthouse(backup: Path, tmp_path: Path) -> None:
+    copy = Lab(tmp_path / "copy")
+    copy.folder.mkdir()
+    with (copy.folder / "drafthouse.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        code, said = copy.run("restore", backup)
+    assert code == 1 and "A Drafthouse runs in" in said
+    assert not (copy.folder / "drafthouse.sqlite3").exists()
+
+
+def test_nothing_is_restored_under_workers_of_a_shared_database(backup: Path, postgres_copy: Lab) -> None:
+    postgres_copy.python(
+        "from webapp.jobs import services\nservices.announce(name='cpu-1@there', queues=[], devices=[], versions={})"
+    )
+    code, said = postgres_copy.run("restore", backup, "--replace")
+    assert code == 1 and "cpu-1@there" in said
+
+
+RECORD = """
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+MigrationRecorder(connection).{}
+"""
+
+
+def test_a_backup_of_a_newer_version_is_refused(sqlite_copy: Lab, tmp_path: Path) -> None:
+    sqlite_copy.python(RECORD.format("record_applied('jobs', '0999_later')"))
+    code, said = sqlite_copy.run("backup", tmp_path / "newer.tar")
+    assert code == 1 and "newer Drafthouse" in said and "jobs.0999_later" in said
+
+
+def test_a_backup_of_a_version_too_old_is_refused(sqlite_copy: Lab, tmp_path: Path) -> None:
+    sqlite_copy.python(RECORD.format("record_unapplied('jobs', '0020_time_limit')"))
+    code, said = sqlite_copy.run("backup", tmp_path / "older.tar")
+    assert code == 1 and "jobs.0020_time_limit" in said and edition.LAST_THAT_MIGRATES in said
+
+
+def test_a_chunk_that_the_store_has_not_is_told_and_stops_nothing(sqlite_copy: Lab, tmp_path: Path) -> None:
+    poor = sqlite_copy
+    lost = next(path for path in (poor.folder / "chunks").glob("*/*/*") if path.is_file())
+    lost.unlink()
+    assert "1 chunks were missing in the store" in poor.do("backup", tmp_path / "poor.tar")
+    again = Lab(tmp_path / "again")
+    assert "1 chunks were missing already" in again.do("restore", tmp_path / "poor.tar")
+    assert kept(again) == kept(poor)
+
+
+def test_a_full_disk_is_told_and_leaves_nothing(lab: Lab, backup: Path, tmp_path: Path) -> None:
+    """A bound on the length of files stands for the disk."""
+    for command, file in (("backup", tmp_path / "large.tar"), ("restore", backup)):
+        there = lab if command == "backup" else Lab(tmp_path / "new")
+        words = f"ulimit -f 40; exec {shlex.join(COMMAND)} {command} {file} --data {there.folder}"
+        done = subprocess.run(["bash", "-c", words], env=there.env, capture_output=True, text=True, check=False)
+        assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+        assert "The file system refuses" in done.stderr or "The database refuses" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_without_a_lab_there_is_no_backup(tmp_path: Path) -> None:
+    code, said = Lab(tmp_path / "nowhere").run("backup", tmp_path / "none.tar")
+    assert code == 1 and "There is no Drafthouse in" in said
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,161 @@
+"""Files that are no backups, or no longer, or were made to do harm: a sentence each, and nothing left behind."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import random
+import tarfile
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.machines.backup.lab import Lab
+from webapp.backup import archive
+from webapp.backup.archive import Archive, BackupProblem, Writer
+
+
+def refusal(content: bytes) -> str:
+    with pytest.raises(BackupProblem) as caught:
+        Archive(io.BytesIO(content)).verify()
+    return str(caught.value)
+
+
+def written(*members: tuple[str, bytes], **about: Any) -> bytes:
+    """A file with all the right hashes."""
+    out = io.BytesIO()
+    writer = Writer(out, version="1", made=datetime.now(UTC))
+    usual = {f"secrets/{name}": b"x" for name in archive.SECRETS}
+    for name, content in (usual | dict(members)).items():
+        writer.add(name, content)
+    whole = {"engine": "sqlite", "migrations": [], "tables": {}, "chunks": [], "where": {}, "has_chunks": True}
+    writer.close(whole | {"missing": []} | about)
+    return out.getvalue()
+
+
+def as_tar(*members: tarfile.TarInfo) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as made:
+        for member in (tarfile.TarInfo(archive.HEAD), *members):
+            made.addfile(member)
+    return out.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    found = tarfile.TarInfo(name)
+    found.type, found.linkname = kind, link
+    return found
+
+
+@pytest.mark.parametrize(
+    "content",
+    [b"", bytes(10240), b"SQLite format 3\0" * 100],
+    ids=["empty", "zeros", "sqlite"],
+)
+def test_what_is_no_backup_is_told_so(content: bytes) -> None:
+    assert "not a backup of Drafthouse" in refusal(content)
+
+
+def test_a_backup_that_ends_early_or_has_a_changed_byte_is_refused_or_has_the_same_content(backup: Path) -> None:
+    """Between members and after the last there are zeros without a meaning."""
+    whole, dice = backup.read_bytes(), random.Random(1)
+    members = [*Archive(io.BytesIO(whole)).members.values()]
+    for length in {0, 1, 511, 512, 513, *(dice.randrange(members[-1].offset_data + 64) for _ in range(50))}:
+        refusal(whole[:length])
+    for at in (dice.randrange(one.offset_data, one.offset_data + one.size) for one in members if one.size):
+        refusal(whole[:at] + bytes([whole[at] ^ 1 << dice.randrange(8)]) + whole[at + 1 :])
+    for at in (dice.randrange(one.offset, one.offset + 345) for one in members):
+        with suppress(BackupProblem):
+            changed = whole[:at] + bytes([whole[at] ^ 1 << dice.randrange(8)]) + whole[at + 1 :]
+            assert Archive(io.BytesIO(changed)).verify() == Archive(io.BytesIO(whole)).verify()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        member("../../etc/passwd"),
+        member("secrets/metrics"),
+        member("secrets/secret_key", tarfile.SYMTYPE, "/etc/passwd"),
+        member("secrets/secret_key", tarfile.LNKTYPE, "/etc/passwd"),
+        member("tables/jobs.job/000000.gz\n"),
+    ],
+    ids=lambda member: f"{member.name!a} {member.type!r}",
+)
+def test_links_and_paths_that_lead_elsewhere_are_refused(wrong: tarfile.TarInfo) -> None:
+    said = refusal(as_tar(wrong))
+    assert "Drafthouse never writes" in said or "damaged" in said
+
+
+def test_sizes_below_nothing_members_twice_and_other_formats_are_refused(monkeypatch: pytest.MonkeyPatch):
+    head = bytearray(member(archive.HEAD).tobuf(tarfile.USTAR_FORMAT))
+    head[124:136] = b"\xff" * 12  # -1 as GNU spells it
+    head[148:156] = b"%06o\0 " % (sum(head[:148]) + 8 * 32 + sum(head[156:]))
+    refusal(bytes(head) + bytes(10240))
+    assert "twice" in refusal(as_tar(member("secrets/secret_key"), member("secrets/secret_key")))
+    monkeypatch.setattr(archive, "FORMAT", 2)
+    later = written()
+    monkeypatch.setattr(archive, "FORMAT", 1)
+    assert "format 2, made by Drafthouse 1" in refusal(later)
+
+
+def test_a_table_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = gzip.compress(bytes(archive.MOST_UNPACKED + 1), 9)
+    made = Archive(io.BytesIO(written(("tables/jobs.job/000000.gz", bomb))))
+    made.verify()
+    with pytest.raises(BackupProblem, match="unpacks to more than"):
+        list(made.lines("jobs.job"))
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"tables": {"jobs.job": 3}},
+        {"chunks": [["a"]]},
+        {"migrations": [[1]]},
+        {"members": {}},
+        {"made": "yesterday"},
+    ],
+    ids=str,
+)
+def test_a_manifest_of_another_shape_is_refused(about: dict[str, Any]) -> None:
+    if "members" in about:
+        content = written().replace(b'"members": {', b'"members_": {')
+        assert "damaged" in refusal(content)
+    else:
+        try:
+            said = refusal(written(**about))
+        except BackupProblem as problem:  # by the writer already, which reads its own manifest
+            said = str(problem)
+        assert "manifest" in said
+
+
+UNKNOWN = {"migrations": [["jobs", "0999_later"]]}
+NO_CHUNK = {"chunks": [["00000000-0000-0000-0000-000000000000", "0" * 64, 5]]}
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda whole: whole[: len(whole) // 2],
+        lambda whole: written(**UNKNOWN),
+        lambda whole: written(**NO_CHUNK),
+        lambda whole: written(("secrets/secret_key", b"\xff\xfe")),
+    ],
+)
+def test_a_refused_file_leaves_nothing_behind(backup: Path, tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
+    (tmp_path / "bad.tar").write_bytes(spoil(backup.read_bytes()))
+    code, said = Lab(tmp_path / "new").run("restore", tmp_path / "bad.tar")
+    assert code == 1 and "Traceback" not in said, said
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.tar"]
+
+
+def test_a_check_reads_the_file_and_touches_nothing(backup: Path, tmp_path: Path):
+    said = Lab(tmp_path / "new").do("restore", backup, "--check")
+    assert "The file is whole." in said and "comparisons.sample" in said
+    assert not list(tmp_path.iterdir())
+    code, said = Lab(tmp_path / "new").run("restore", tmp_path / "none.tar")
+    assert code == 1 and said.startswith(str(tmp_path / "none.tar")) and "No such file" in said

@@ -1,0 +1,136 @@
+"""A page as one file: it opens from a disk without a network, with race and replay, and asks for nothing."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from django.test import Client
+from playwright.sync_api import expect
+
+from tests.kit import make
+from webapp.sharing import services as sharing
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+
+
+@pytest.fixture
+def opened(chromium, tmp_path: Path):
+    """Open a file in a browser without network, and fail on any request and any complaint."""
+    asked, complaints, contexts = [], [], []
+
+    def one(content: bytes, **options):
+        path = tmp_path / "page.html"
+        path.write_bytes(content)
+        context = chromium.new_context(offline=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("request", lambda request: asked.append(request.url))
+        page.on("console", lambda said: complaints.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(path.as_uri())
+        return page
+
+    yield one
+    for context in contexts:
+        context.close()
+    assert complaints == []
+    assert [url for url in asked if not url.startswith(("file:", "data:", "blob:"))] == []
+
+
+def downloaded(worker, world, path: str, **query) -> bytes:
+    def get() -> bytes:
+        client = Client()
+        client.force_login(world.bob)
+        answer = client.get(path, query)
+        assert answer.status_code == 200, answer.content
+        assert answer["Content-Disposition"].startswith("attachment; filename=")
+        return answer.content
+
+    return worker.does(get)
+
+
+def test_a_comparison_is_read_and_replayed_from_a_file(ended, world, opened):
+    page = opened(downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/"))
+    expect(page.locator("h1")).to_contain_text("nobody can say yet which is fastest")
+    expect(page.locator("#strip .token").first).to_be_attached()
+    for chart in ("#forest .prompts", "#lines .line", "#positions .line", "#waterfall .bar", "#race .tokens"):
+        expect(page.locator(chart).first).to_be_attached()
+    assert page.locator("#race use").first.evaluate("mark => mark.getBoundingClientRect().width") > 0
+    for number in (2, 1):
+        page.click("#before")
+        expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 3")
+        expect(page.locator("#replay")).to_be_visible()
+    page.locator("#scrub").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#clock")).to_have_text("0 ms")
+    page.keyboard.press("End")
+    expect(page.locator("#prompts tbody tr")).to_have_count(3)
+    page.locator("#prompts tbody tr").nth(1).locator("td button").first.click()
+    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    move = page.locator("#lines").bounding_box()
+    page.mouse.move(move["x"] + 200, move["y"] + 50)
+    page.locator("#lines").scroll_into_view_if_needed()
+    with page.expect_download() as saved:
+        page.locator("section:has(> #lines) [data-save]").click()
+    assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+
+
+def test_it_has_no_buttons_and_no_addresses_of_the_lab(ended, world, opened):
+    content = downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/")
+    page = opened(content)
+    assert page.locator("form[method=post], #what-if").count() == 0
+    assert page.locator("a:not([href^='#'])").count() == 0
+    assert "testserver" not in content.decode() and "/api/" not in page.content().replace("api/v1", "")
+    assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', content.decode()) == []
+
+
+def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, by, opened):
+    _, secret = ended.does(sharing.share, comparison=ended.comparison, days=1, hides_texts=True, by=by)
+    open_one, other = (
+        downloaded(ended, world, path)
+        for path in (f"/api/v1/comparisons/{ended.comparison.pk}/file/", f"/shared/{secret}/file/")
+    )
+    assert b'" w7"' in open_one and b"prompt 0" in open_one
+    assert b'" w7"' not in other and b"prompt 0" not in other and secret.encode() not in other
+    page = opened(other)
+    expect(page.locator("#strip .token").first).to_have_text("▪")
+    expect(page.locator("#race .tokens").first).to_be_attached()
+
+
+@pytest.mark.parametrize(
+    ("kind", "options", "drawn"),
+    [
+        (ORACLE, {}, ".chart .bar"),
+        (PLAN, {}, ".chart .line"),
+        (PROJECTION, {"card": "llama-70b-1b-h100"}, "#best-map .map-field"),
+        (PAPERS, {}, "#figure-ssd-3 .dot-mark"),
+    ],
+)
+def test_a_study_is_read_from_a_file(ended, world, opened, kind, options, drawn):
+    by, of = world.actor(world.bob), ended.comparison
+    study = ended.does(make.study, by, kind, pair=of.pair, dataset=of.dataset, **options)
+    page = opened(downloaded(ended, world, f"/api/v1/studies/{study.pk}/file/"))
+    expect(page.locator("h1.verdict")).not_to_be_empty()
+    expect(page.locator(drawn).first).to_be_attached()
+    page.locator(".term").first.click()
+    expect(page.locator(".meaning:popover-open")).not_to_be_empty()
+    assert page.locator("a:not([href^='#']), form").count() == 0
+
+
+def test_a_classifier_is_read_from_a_file_and_its_threshold_moves(ended, world, opened):
+    by, of = world.actor(world.bob), ended.comparison
+    upload = ended.does(make.upload, by, make.card())
+    classifier = ended.does(classifying.add_classifier, name="c", pair=of.pair, upload=upload, by=by)
+    page = opened(downloaded(ended, world, f"/api/v1/classifiers/{classifier.pk}/page/"))
+    expect(page.locator("h1.verdict")).not_to_be_empty()
+    expect(page.locator("#sweep .line").first).to_be_attached()
+    before = page.locator("#told").inner_text()
+    page.locator("#threshold-at").focus()
+    page.keyboard.press("Home")
+    expect(page.locator("#told")).not_to_have_text(before)
+    expect(page.locator(".charts .chart :is(.line, .bar)").first).to_be_attached()
+    assert page.locator("a:not([href^='#']), form").count() == 0

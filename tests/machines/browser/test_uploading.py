@@ -1,0 +1,154 @@
+"""Files chosen in a browser, sent in pieces: through the server or straight to a bucket, and unpacked by a worker."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from django.db import connections
+from playwright.sync_api import expect
+
+from tests.kit.stores import bucket, s3_server  # noqa: F401
+from webapp.jobs import services as jobs
+from worker.attempt import Attempt
+from worker.jobs import unpack
+from worker.pulse import Hold
+
+pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
+FILES = "[data-upload]:not([hidden]) input:not([webkitdirectory])"
+
+
+def choose(page, name: str, content: bytes) -> None:
+    page.locator("summary", has_text="file from this computer").click()
+    page.set_input_files(FILES, [{"name": name, "mimeType": "application/octet-stream", "buffer": content}])
+
+
+def add(page) -> None:
+    page.locator("[name=add]").click()
+    expect(page.locator("h1")).to_have_text("p")
+
+
+@pytest.fixture
+def work():
+    """Unpack waiting uploads in a thread that is not Playwright's."""
+
+    def do_it() -> None:
+        hold = Hold(jobs.claim(worker="w1", queues=["light"]))
+        try:
+            unpack.work(Attempt(hold, engine=None))
+            jobs.succeed(job=hold.job)
+        finally:
+            connections.close_all()
+
+    with ThreadPoolExecutor(1) as hands:
+        yield lambda: hands.submit(do_it)
+
+
+def test_a_file_goes_straight_to_the_bucket_where_there_is_one(open_page, bucket, settings):  # noqa: F811
+    bucket.Cors().put(CORSConfiguration={"CORSRules": [{"AllowedMethods": ["PUT"], "AllowedOrigins": ["*"]}]})
+    policy = settings.CONTENT_SECURITY_POLICY["DIRECTIVES"]
+    settings.CONTENT_SECURITY_POLICY = {"DIRECTIVES": {**policy, "connect-src": ["'self'", settings.S3_ENDPOINT]}}
+    page = open_page("/datasets/new/")
+    sent_to = []
+    page.on("request", lambda asked: sent_to.append(asked.url) if asked.method == "PUT" else None)
+    choose(page, "p.txt", b"one\ntwo\n")
+    expect(page.locator("[data-told]")).to_have_text("sent and checked")
+    (address,) = sent_to
+    assert address.startswith(f"{settings.S3_ENDPOINT}/{bucket.name}/incoming/")
+    page.fill("[name=name]", "p")
+    add(page)
+
+
+def test_the_box_says_what_it_is_doing_until_all_is_done(open_page):
+    page, held = open_page("/datasets/new/"), []
+    for asked in (re.compile("/uploads/$"), re.compile("/chunks/"), re.compile("/complete/$")):
+        page.route(asked, lambda route: held.append(route))
+    told = page.locator("[data-told]")
+    choose(page, "p.txt", b"one\ntwo\n")
+    for words in ("reading, to see what is here already: 100 %", "sending: 0 %", "sent; being checked"):
+        expect(told).to_have_text(words)
+        expect(page.locator("select[name=upload]")).to_have_value("")
+        while not held:  # the request waits for us
+            page.evaluate("0")
+        held.pop().continue_()
+    expect(told).to_have_text("sent and checked")
+    expect(page.locator("select[name=upload]")).not_to_have_value("")
+
+
+def test_a_pause_holds_every_piece_back_and_after_it_all_of_them_go(open_page):
+    page, held = open_page("/models/new/"), []
+    page.route(re.compile("/chunks/"), lambda route: held.append(route))
+    page.set_input_files(FILES, [{"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"%d" % n} for n in range(5)])
+    while len(held) < 3:  # as many as go at once
+        page.evaluate("0")
+    pause = page.locator("[data-pause]")
+    pause.click()
+    expect(pause).to_have_text("Resume")
+    for route in held:
+        route.continue_()
+    expect(page.locator("[data-told]")).to_have_text("sending: 60 %")
+    page.unroute(re.compile("/chunks/"))
+    pause.click()
+    expect(page.locator("[data-told]")).to_have_text("sent and checked")
+    assert len(held) == 3
+    assert [bar.get_attribute("aria-label") for bar in page.locator("[data-files] progress").all()] == [
+        f"{n}.txt" for n in range(5)
+    ]
+
+
+def test_an_archive_is_unpacked_while_the_page_waits(open_page, work):
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        archive.writestr("p.txt", "one\ntwo\n")
+    page = open_page("/datasets/new/")
+    page.fill("[name=name]", "p")
+    choose(page, "p.zip", packed.getvalue())
+    expect(page.locator("[data-told]")).to_have_text("sent; being unpacked")
+    work().result()
+    expect(page.locator("[data-told]")).to_have_text("sent and checked")
+    add(page)
+
+
+def test_why_an_archive_is_refused_is_told_on_the_page(open_page, work):
+    page = open_page("/datasets/new/")
+    choose(page, "p.zip", b"no archive")
+    expect(page.locator("[data-told]")).to_have_text("sent; being unpacked")
+    assert "cannot be unpacked" in str(work().exception())
+    expect(page.locator("[data-wrong]")).to_have_text(re.compile("The archive p.zip cannot be unpacked"))
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("pytorch_model.bin", b"PK\x03\x04" + bytes(100), "is a pickle"),
+        ("weights.safetensors", b"\x80\x04\x95" + bytes(100), "is a pickle"),
+        ("model.safetensors", bytes(100), "is not a whole safetensors file"),
+        ("model.bin", b"GGUF" + bytes(100), "is GGUF, the format of llama.cpp. Send it alone"),
+        ("modeling.py", b"import os", "is code"),
+    ],
+)
+def test_what_can_never_be_a_model_is_refused_before_a_byte_is_sent(open_page, name, content, told):
+    page = open_page("/models/new/")
+    asked = []
+    page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
+    page.set_input_files(FILES, [{"name": name, "mimeType": "application/octet-stream", "buffer": content}])
+    expect(page.locator("[data-wrong]")).to_contain_text(f"{name} {told}")
+    assert asked == []
+
+
+def test_a_table_of_odd_columns_is_previewed_as_soon_as_it_is_sent_and_added_with_three_actions(open_page):
+    page = open_page("/datasets/new/")
+    choose(page, "fragen.csv", b"nr;Frage;thema\n1;Wie viele?;zahl\n2;Welche Farbe?;bild\n")  # 1: unfold, 2: choose
+    picked = page.locator("select[name=column] option:checked")
+    expect(picked).to_have_text("Frage")
+    expect(page.locator("main h2").last).to_have_text("2 prompts would be added")
+    page.select_option("select[name=column]", label="thema")
+    expect(page.locator(".previews")).to_contain_text("zahl")
+    page.select_option("select[name=column]", label="Frage")
+    expect(page.locator(".previews")).to_contain_text("Wie viele?")
+    page.click("[name=add]")  # 3
+    expect(page.locator("h1")).to_have_text("fragen")  # named after the file
+    expect(page.locator("main")).to_contain_text("Welche Farbe?")

@@ -1,0 +1,166 @@
+"""The launcher, copied beside requirements of its own and started as a user starts it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+LAUNCHER = Path(__file__).parents[3] / "drafthouse"
+DEADLINE = 600.0  # s, for things that take seconds: the machine may be busy
+
+
+class Box:
+    """A folder with the launcher, one requirement that needs no network, and a `compare` that prints its arguments."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        shutil.copy(LAUNCHER, folder)
+        (folder / "requirements.txt").write_text("-r requirements-web.txt\n")
+        self.require("1.0")
+        (folder / "worker" / "terminal").mkdir(parents=True)
+        (folder / "worker" / "terminal" / "compare.py").write_text(
+            "import os, sys, hops\nprint(hops.VERSION, os.getcwd(), *sys.argv[1:])\nsys.exit(7)\n"
+        )
+
+    def require(self, version: str) -> None:
+        """Require a wheel that is made here and now."""
+        wheel = self.folder / f"hops-{version}-py3-none-any.whl"
+        with zipfile.ZipFile(wheel, "w") as archive:
+            about = f"hops-{version}.dist-info"
+            archive.writestr("hops.py", f"VERSION = {version!r}\n")
+            archive.writestr(f"{about}/METADATA", f"Metadata-Version: 2.1\nName: hops\nVersion: {version}\n")
+            archive.writestr(f"{about}/WHEEL", "Wheel-Version: 1.0\nRoot-Is-Purelib: true\nTag: py3-none-any\n")
+            archive.writestr(f"{about}/RECORD", "")
+        (self.folder / "requirements-web.txt").write_text(f"./{wheel.name}  # ours\n")
+
+    def start_without_end(self) -> "subprocess.Popen[str]":
+        """Start it with a pip that waits for ever, and return when pip is about to."""
+        nobody_writes = self.folder / "nobody-writes"  # pip reads it first, in vain
+        os.mkfifo(nobody_writes)
+        process = self.start("compare", PIP_CONSTRAINT=str(nobody_writes))
+        while not (self.folder / ".venv" / "unfinished").exists():
+            assert process.poll() is None, "the set-up ended before pip began"
+        return process
+
+    def start(self, *arguments: str, **environment: str) -> "subprocess.Popen[str]":
+        return subprocess.Popen(
+            [sys.executable, self.folder / "drafthouse", *arguments],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            env={**os.environ, **environment},
+            start_new_session=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where a shell runs tests with &
+        )
+
+    def run(self, *arguments: str, **environment: str) -> tuple[int, str, str]:
+        process = self.start(*arguments, **environment)
+        out, err = process.communicate(timeout=DEADLINE)
+        return process.returncode, out, err
+
+
+@pytest.fixture(scope="module")
+def box(tmp_path_factory: pytest.TempPathFactory) -> Box:
+    """Prepared once; the tests that share it may run in any order."""
+    box = Box(tmp_path_factory.mktemp("box"))
+    box.run("compare")
+    return box
+
+
+@pytest.mark.smoke
+def test_the_first_start_prepares_everything_and_says_so(tmp_path: Path) -> None:
+    code, out, err = Box(tmp_path).run("compare", "--pair", "starter")
+    assert (code, out) == (7, "1.0 / --pair starter\n")
+    assert [line.split(" … ")[0] for line in err.splitlines()] == ["Making .venv", "Installing requirements.txt"]
+
+
+def test_a_changed_requirement_is_installed_even_in_an_included_file(box: Box) -> None:
+    box.require("2.0")
+    code, out, err = box.run("compare")
+    assert (code, out) == (7, "2.0 /\n")
+    assert err.startswith("Installing requirements.txt")
+
+
+def test_a_requirement_that_cannot_be_had_is_told_and_harms_nothing(box: Box) -> None:
+    box.run("compare")
+    wanted = (box.folder / "requirements-web.txt").read_text()
+    (box.folder / "requirements-web.txt").write_text("./gone-1.0-py3-none-any.whl\n")
+    code, out, err = box.run("compare")
+    assert (code, out) == (1, "")
+    assert err.splitlines()[-1] == "pip could not install requirements.txt; all it said is in .venv/pip.log."
+
+    (box.folder / "requirements-web.txt").write_text(wanted)
+    code, _, err = box.run("compare")
+    assert (code, err) == (7, "")
+
+
+def test_a_set_up_that_was_killed_is_begun_anew(box: Box) -> None:
+    box.require("3.0")
+    process = box.start_without_end()
+    os.killpg(process.pid, signal.SIGKILL)
+    process.communicate()
+
+    code, out, err = box.run("compare")
+    assert (code, out) == (7, "3.0 /\n")
+    assert err.startswith("Making .venv")
+
+
+def test_ctrl_c_during_the_set_up_is_answered_with_a_sentence(tmp_path: Path) -> None:
+    process = Box(tmp_path).start_without_end()
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=DEADLINE)
+    assert process.returncode == 130
+    assert err.splitlines()[-1] == "Interrupted. Give the same command again to go on." and "Traceback" not in err
+
+
+def test_an_unknown_command_names_those_there_are(box: Box) -> None:
+    code, out, err = box.run("brew")
+    assert (code, out) == (2, "")
+    assert err.startswith("There is no command 'brew'.")
+    assert "compare" in err and "test" in err
+
+
+def test_bench_names_the_benchmarks_there_are(box: Box) -> None:
+    (box.folder / "benchmarks").mkdir()
+    (box.folder / "benchmarks" / "engine.py").write_text('"""Bars of the engine.\n\nMore."""\n')
+    told = "engine  Bars of the engine."
+    for asked in (["list"], ["--help"], ["-h"]):
+        code, out, err = box.run("bench", *asked)
+        assert (code, err) == (0, "") and told in out and "More" not in out
+    for asked in ([], ["engin"]):
+        code, out, err = box.run("bench", *asked)
+        assert (code, out) == (2, "") and told in err
+
+
+def test_a_benchmark_of_a_card_takes_the_torch_that_is_there(tmp_path: Path) -> None:
+    """No pip, no .venv: a machine with a GPU may have no network. Benchmarks of pages need .venv."""
+    box = Box(tmp_path)
+    (tmp_path / "benchmarks").mkdir()
+    for name in ("card", "pages"):
+        (tmp_path / "benchmarks" / f"{name}.py").write_text("import sys, torch\nprint(torch.NAME, *sys.argv[1:])\n")
+    (tmp_path / "packages").mkdir()
+    (tmp_path / "packages" / "torch.py").write_text("NAME = 'the one that is there'\n")
+    torch = {"PYTHONPATH": str(tmp_path / "packages")}
+    assert box.run("bench", "card", "--tiny", **torch) == (0, "the one that is there --tiny\n", "")
+    assert not (tmp_path / ".venv").exists()
+    assert "Making .venv" in box.run("bench", "pages", **torch)[2]
+
+
+UNFIT = {
+    "sys.version_info = (3, 9, 18, 'final', 0)": "Drafthouse needs Python 3.11 or newer, and this is 3.9.",
+    "sys.platform = 'win32'": "Drafthouse runs on Linux and macOS.",
+}
+
+
+@pytest.mark.parametrize("unfit", UNFIT)
+def test_an_old_python_and_windows_are_told_what_is_needed(unfit: str) -> None:
+    pretend = f"import pathlib, runpy, shutil, subprocess, sys; {unfit}; runpy.run_path(sys.argv[1])"
+    done = subprocess.run([sys.executable, "-c", pretend, LAUNCHER], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr.startswith(UNFIT[unfit])

@@ -1,0 +1,151 @@
+"""A worker on another machine: of the first it has the addresses of broker, database and store, and a data folder of
+its own. Here the other machine is another process, and the addresses are this machine's, over TCP."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.models import processor
+from tests.kit.ports import free_port, free_ports
+from tests.kit.postgres import Server
+from tests.kit.up import DEADLINE, ROOT, Up, add_pair, family, launched, until
+from worker.supervisor import valkey
+
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+
+
+@pytest.fixture(scope="module")
+def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    folder = tmp_path_factory.mktemp("shared")
+    (folder / "store").mkdir()
+    own, port = free_ports(2)
+    server = Server.made(own)
+    command = list(valkey.broker(folder).command)
+    command[command.index("--port") + 1] = str(port)
+    broker = subprocess.Popen([*command, "--bind", "127.0.0.1"], env={**os.environ, "PYTHONPATH": str(ROOT)})
+    try:
+        server.start()
+        yield {
+            "DATABASE_URL": f"postgres://drafthouse@127.0.0.1:{server.port}/postgres",
+            "REDIS_URL": f"redis://127.0.0.1:{port}/0",
+            "DRAFTHOUSE_STORE": str(folder / "store"),
+        }
+    finally:
+        server.remove()
+        broker.kill()
+        broker.wait()
+
+
+@pytest.fixture(scope="module")
+def up(addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
+    """The first machine: pages and scheduler, and no worker."""
+    up = Up(tmp_path_factory.mktemp("web"), "--workers", "0", **addresses).wait()
+    add_pair(up, tmp_path_factory.mktemp("pair"))
+    yield up
+    up.interrupt()
+
+
+@pytest.fixture(scope="module")
+def elsewhere(up: Up, addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The other machine's data folder, and its workers."""
+    data = tmp_path_factory.mktemp("elsewhere")
+    env = {**up.env, **addresses, "DRAFTHOUSE_DATA": str(data), "PYTHONPATH": str(ROOT)}
+    with (data / "said.txt").open("w") as log, ExitStack() as running:
+        for queue, name in (("cpu", "far"), ("light", "beside-far")):
+            command = [sys.executable, "-P", "-m", "worker", "--queue", queue, "--name", name]
+            one = running.enter_context(subprocess.Popen(command, env=env, cwd="/", stdout=log, stderr=log))
+            running.callback(one.send_signal, signal.SIGTERM)
+        yield data
+
+
+def ended(up: Up, token: str, made: dict[str, Any]) -> dict[str, Any]:
+    def job() -> dict[str, Any]:
+        found: dict[str, Any] = up.patiently(f"jobs/{made['job']['id']}/", token)
+        return found
+
+    until(lambda: job()["state"] not in ("queued", "running"), "the end of the job")
+    return job()
+
+
+def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, addresses, request) -> None:
+    token = up.token()
+    first = launched(up, token, limit=2)
+    assert "No worker listens on `cpu`" in up.call(f"jobs/{first['job']['id']}/", token)["place"]["reason"]
+
+    data: Path = request.getfixturevalue("elsewhere")
+    job = ended(up, token, first)
+    said = (data / "said.txt").read_text()
+    assert (job["state"], job["worker"]) == ("succeeded", "far"), job["reason"] + said
+    assert f"took job {job['id']}, attempt 1" in said and f"job {job['id']} is succeeded" in said
+    report = up.call(f"comparisons/{first['id']}/report/", token)["strategies"]
+    assert [row["audit"]["identical"] for row in report] == [2, 2]
+
+    until(lambda: up.call("jobs/?queue=light&state=succeeded", token)["count"] == 4, "all models to be checked")
+    kept = {path.name: path.stat().st_ino for path in (data / "models").iterdir()}
+    assert len(kept) == 4  # the starter pair and the small one
+
+    def worker() -> dict[str, Any]:
+        (one,) = (one for one in up.call("workers/", token)["results"] if one["name"] == "far")
+        return one
+
+    until(lambda: {one["name"] for one in worker()["cached"]} == set(kept), "the worker to tell what it keeps")
+    assert worker()["versions"]["drafthouse"] and worker()["devices"] == [f"cpu, {processor.name()}"]
+    assert not (up.data / "models").exists() and not (data / "chunks").exists()
+
+    store = Path(addresses["DRAFTHOUSE_STORE"])
+    hidden = store.rename(store.with_name("hidden"))  # nothing more can be fetched from there
+    try:
+        again = ended(up, token, launched(up, token, limit=1))
+    finally:
+        hidden.rename(store)
+    assert again["state"] == "succeeded", again["reason"]
+    assert {path.name: path.stat().st_ino for path in (data / "models").iterdir()} == kept
+
+
+def test_a_gpu_job_without_a_worker_for_it_says_so_at_once(up: Up, elsewhere: Path) -> None:
+    token = up.token()
+    made = launched(up, token, queue="gpu")
+    assert "No worker listens on `gpu`" in up.call(f"jobs/{made['job']['id']}/", token)["place"]["reason"]
+    up.call(f"jobs/{made['job']['id']}/cancel/", token, {})
+
+
+def test_a_worker_elsewhere_that_is_killed_costs_no_finished_sample(up: Up, addresses, elsewhere: Path) -> None:
+    token = up.token()
+    made = launched(up, token)
+    command = [sys.executable, "-P", "-m", "worker", "--queue", "cpu", "--name", "near"]
+    env = {**up.env, **addresses, "DRAFTHOUSE_DATA": str(elsewhere), "PYTHONPATH": str(ROOT)}
+    until(lambda: up.call(f"jobs/{made['job']['id']}/", token)["done_count"] > 3, "a few samples")
+    (far,) = (pid for pid, words in family(elsewhere).items() if "--name far" in words)
+    with subprocess.Popen(command, env=env, cwd="/") as near:
+        os.kill(far, signal.SIGKILL)
+        job = ended(up, token, made)
+        near.send_signal(signal.SIGTERM)
+        near.wait(DEADLINE)
+    assert (job["state"], job["worker"]) == ("succeeded", "near"), job["reason"]
+    samples = up.call(f"samples/?comparison={made['id']}&limit=200", token)
+    assert len({(s["run"], s["prompt"], s["repeat"]) for s in samples["results"]}) == samples["count"] == 40
+
+
+def test_the_first_start_waits_for_a_database_that_is_still_starting(tmp_path: Path) -> None:
+    server = Server.made(free_port())
+    env = {**os.environ, "DATABASE_URL": f"postgres://drafthouse@127.0.0.1:{server.port}/postgres", "REDIS_URL": ""}
+    env |= {"DRAFTHOUSE_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    command = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
+    log = tmp_path / "said.txt"
+    try:
+        with log.open("w") as said, subprocess.Popen(command, env=env, stdout=said, stderr=said) as prepare:
+            until(lambda: "the database does not answer" in log.read_text(), "the start to notice")
+            server.start()
+            assert prepare.wait(DEADLINE) == 0, log.read_text()
+        assert "the database answers again" in log.read_text()
+    finally:
+        server.remove()

@@ -1,0 +1,267 @@
+"""The wheel: built by the release script, installed where no clone is, used, and taken away again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import sysconfig
+import urllib.request
+import venv
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.kit.up import DEADLINE
+from webapp.core.version import release
+
+ROOT = Path(__file__).parents[3]
+RELEASE = Path("package", "release.py")
+OURS = ("DATABASE_URL", "DJANGO", "DRAFTHOUSE", "NUMBA", "PYTHON", "REDIS_URL", "XDG")
+
+
+class Machine:
+    """An environment of its own that sees the packages of ours, so that none is fetched, and an empty home."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.home, self.bin = folder, folder / "home", folder / "venv" / "bin"
+        self.home.mkdir()
+        venv.create(folder / "venv", with_pip=True)
+        self.packages = next((folder / "venv" / "lib").glob("python3*")) / "site-packages"
+        (self.packages / "seen.pth").write_text(sysconfig.get_path("purelib"))
+
+    def start(self, program: str, *arguments: object, **environment: str) -> subprocess.Popen[str]:
+        clean = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+        return subprocess.Popen(
+            [self.bin / program, *map(str, arguments)],
+            env={**clean, "HOME": str(self.home), **environment},
+            cwd=self.folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, program: str, *arguments: object, code: int = 0, **environment: str) -> str:
+        process = self.start(program, *arguments, **environment)
+        said, _ = process.communicate(timeout=DEADLINE)
+        assert process.returncode == code, said
+        return said
+
+    def ours(self) -> set[str]:
+        """Files and folders of the environment that have our name."""
+        return {path.name for folder in (self.packages, self.bin) for path in folder.glob("*drafthouse*")}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    done = subprocess.run(
+        [sys.executable, ROOT / RELEASE, folder], capture_output=True, text=True, check=False, timeout=DEADLINE
+    )
+    if done.returncode != 0 and os.environ.get("CI") != "true" and "No matching distribution" in done.stderr:
+        pytest.skip("pip cannot fetch what builds a wheel")
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> Path:
+    (found,) = built.glob("*.whl")
+    return found
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+def test_a_wheel_brings_it_all_under_one_name_and_leaves_nothing_but_data(wheel: Path, tmp_path: Path) -> None:
+    machine = Machine(tmp_path)
+    machine.run("pip", "install", wheel)
+    assert machine.ours() == {"drafthouse", f"drafthouse-{release()}.dist-info"}
+    assert machine.run("drafthouse", "--version") == f"drafthouse {release()}\n"
+    assert machine.run("drafthouse", "compare", "--help").startswith("usage: drafthouse compare ")
+
+    short = ("--strategies", "static:2", "--limit", "1", "--max-new-tokens", "4", "--threads", "1")
+    assert "1 identical" in machine.run("drafthouse", "compare", *short)
+    with lab_of(machine) as link:
+        with urllib.request.urlopen(link[1], timeout=DEADLINE) as page:
+            style = re.search(r'href="(/static/\S+?\.css)"', page.read().decode())
+        assert style
+        with urllib.request.urlopen(link[2] + style[1], timeout=DEADLINE) as file:
+            assert file.status == 200
+    machine.run("drafthouse", "backup", tmp_path / "all.backup")
+    assert "  servers  " in machine.run("drafthouse", "docs")
+    (tmp_path / "file").touch()
+    assert "cannot be written" in machine.run("drafthouse", "up", code=1, DRAFTHOUSE_DATA=str(tmp_path / "file" / "x"))
+
+    machine.run("pip", "uninstall", "--yes", "drafthouse")
+    assert machine.ours() == set()
+    others = {"pip", "settings.toml"}  # pip asks rustc for its version, which leaves a file
+    assert {path.name for path in machine.home.glob("*/*")} <= {"share", "drafthouse"} | others
+
+    machine.run("pip", "install", wheel)
+    assert machine.run("drafthouse", "token").startswith("dh_"), "the data is there again"
+
+
+@contextmanager
+def lab_of(machine: Machine) -> Iterator[re.Match[str]]:
+    """Start the lab, yield the sign-in link that it prints, and stop it."""
+    up, said = machine.start("drafthouse", "up", "--port", "0", "--workers", "0"), ""
+    assert up.stdout
+    for line in up.stdout:
+        said += line
+        if "Ctrl-C stops everything" in line:
+            break
+    link = re.search(r"half an hour: ((.+)/enter/.+)", said)
+    try:
+        assert link, said
+        yield link
+    finally:
+        up.send_signal(signal.SIGINT)
+        up.communicate(timeout=DEADLINE)
+    assert up.returncode == 0
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+def test_an_upgrade_keeps_the_data_and_migrates_it(built: Path, wheel: Path, tmp_path: Path) -> None:
+    (source,) = built.glob("*.tar.gz")
+    shutil.unpack_archive(source, tmp_path, filter="data")
+    older = tmp_path / source.name.removesuffix(".tar.gz")
+    (older / "PKG-INFO").unlink()  # or its version would count
+    (older / "CHANGELOG.md").write_text("# Changelog\n\n## 0.0.1 (2026-11-01)\n")
+    (older / "webapp" / "studies" / "migrations" / "0002_remove_proofs.py").unlink()
+    machine = Machine(tmp_path)
+    machine.run("pip", "wheel", "--no-deps", "--wheel-dir", tmp_path / "older", older)
+    machine.run("pip", "install", *(tmp_path / "older").glob("*.whl"))
+    assert machine.run("drafthouse", "--version") == "drafthouse 0.0.1\n"
+    with lab_of(machine):
+        token = machine.run("drafthouse", "token").strip()
+    machine.run("pip", "install", wheel)
+    assert machine.run("drafthouse", "--version") == f"drafthouse {release()}\n"
+    with lab_of(machine) as link:
+        asked = urllib.request.Request(f"{link[2]}/api/v1/pairs/", headers={"Authorization": f"Bearer {token}"})
+        with urllib.request.urlopen(asked, timeout=DEADLINE) as answer:
+            assert [pair["name"] for pair in json.load(answer)["results"]] == ["Starter"]
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+def test_a_wheel_is_small_and_whole_and_its_checksums_are_told(built: Path, wheel: Path) -> None:
+    about = f"drafthouse-{release()}.dist-info"
+    for line in (built / "SHA256SUMS").read_text().splitlines():
+        told, name = line.split()
+        assert hashlib.sha256((built / name).read_bytes()).hexdigest() == told
+    with zipfile.ZipFile(wheel) as archive:
+        texts = {name: archive.read(name) for name in archive.namelist()}
+    names = texts.keys()
+    assert len(names) == len(archive.namelist())
+    assert [name for name, text in texts.items() if b"\nfrom tests" in text] == []
+    of_a_clone = {name for name, text in texts.items() if b"./drafthouse" in text and "/starter/" not in name}
+    assert of_a_clone == {"drafthouse/__init__.py", "drafthouse/docs/start.md", f"{about}/METADATA"}
+    assert {"drafthouse/static/vendor/htmx.js", "drafthouse/starter/pair/target/config.json"} <= names
+    assert {name.split("/")[0] for name in names} == {"drafthouse", about}
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+def test_an_old_python_refuses_the_wheel(wheel: Path, tmp_path: Path) -> None:
+    old = ("--python-version", "3.10", "--only-binary", ":all:", "--no-deps", "--dest", str(tmp_path / "there"))
+    done = subprocess.run([sys.executable, "-m", "pip", "download", *old, wheel], capture_output=True, text=True)
+    assert done.returncode != 0 and "requires a different Python: 3.10" in done.stderr
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+@pytest.mark.parametrize(("option", "says"), [("", "browser libraries are missing"), ("--editable", "In a clone use")])
+def test_what_would_not_run_is_not_built(built: Path, tmp_path: Path, option: str, says: str) -> None:
+    (source,) = built.glob("*.tar.gz")
+    shutil.unpack_archive(source, tmp_path, filter="data")
+    folder = tmp_path / source.name.removesuffix(".tar.gz")
+    shutil.rmtree(folder / "static" / "vendor")
+    there = ("--no-deps", "--target", tmp_path / "there", *filter(None, [option]), folder)
+    done = subprocess.run([sys.executable, "-m", "pip", "install", *there], capture_output=True, text=True)
+    assert done.returncode != 0 and says in done.stdout + done.stderr
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """A repository with the release script, in a state that can be released."""
+    folder = tmp_path / "clone"
+    (folder / RELEASE).parent.mkdir(parents=True)
+    shutil.copy(ROOT / RELEASE, folder / RELEASE)
+    (folder / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.3 (unreleased)\n")
+    git(folder, "init", "--quiet")
+    git(folder, "add", ".")
+    git(folder, "commit", "--quiet", "--message", "Begin")
+    return folder
+
+
+def git(folder: Path, *arguments: str) -> str:
+    me = ("-c", "user.name=me", "-c", "user.email=me@localhost")
+    return subprocess.run(["git", *me, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+REFUSED = {
+    "changed": (
+        lambda folder: (folder / "CHANGELOG.md").write_text("## 1.2.3 (unreleased)\n"),
+        "Commit or remove them first",
+    ),
+    "new": (lambda folder: (folder / "scratch.py").touch(), "scratch.py"),
+    "dated": (
+        lambda folder: (
+            (folder / "CHANGELOG.md").write_text("## 1.2.3 (2026-11-26)\n"),
+            git(folder, "commit", "--all", "--quiet", "--message", "Date it"),
+        ),
+        "is of 1.2.3, which is not (unreleased)",
+    ),
+    "tagged": (lambda folder: git(folder, "tag", "v1.2.3"), "a tag v1.2.3 already"),
+    "broken": (lambda folder: None, "No such file"),  # there is no launcher, so nothing can be built
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_a_release_that_cannot_be_made_changes_nothing(clone: Path, name: str) -> None:
+    spoil, says = REFUSED[name]
+    spoil(clone)
+    before = (git(clone, "log", "--oneline"), git(clone, "status", "--short"), git(clone, "tag"))
+    done = subprocess.run([sys.executable, clone / RELEASE, "--tag"], capture_output=True, text=True, check=False)
+    assert done.returncode != 0 and says in done.stderr
+    assert (git(clone, "log", "--oneline"), git(clone, "status", "--short"), git(clone, "tag")) == before
+
+
+SMALL_PROJECT = """[build-system]
+requires = ["hatchling==1.33.0"]
+build-backend = "hatchling.build"
+[project]
+name = "drafthouse"
+version = "1.2.3"
+requires-python = ">=3.11"
+[tool.hatch.build]
+only-include = ["CHANGELOG.md"]
+"""
+
+
+@pytest.mark.machines
+@pytest.mark.slow
+def test_a_release_dates_its_heading_and_tags_the_commit_that_it_was_built_from(clone: Path, tmp_path: Path) -> None:
+    (clone / "pyproject.toml").write_text(SMALL_PROJECT)
+    (clone / "drafthouse").write_text("def prepare_pages():\n    pass\n")
+    git(clone, "add", ".")
+    git(clone, "commit", "--quiet", "--message", "Have something to build")
+    me = {f"GIT_{role}_{part}": "me@localhost" for role in ("AUTHOR", "COMMITTER") for part in ("NAME", "EMAIL")}
+    command = [sys.executable, clone / RELEASE, tmp_path / "dist", "--tag"]
+    done = subprocess.run(command, env={**os.environ, **me}, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "git push origin HEAD v1.2.3" in done.stdout
+    assert git(clone, "log", "-1", "--format=%s").strip() == "Release 1.2.3" and git(clone, "status", "--short") == ""
+    assert git(clone, "rev-parse", "v1.2.3^{commit}") == git(clone, "rev-parse", "HEAD")
+    with zipfile.ZipFile(next((tmp_path / "dist").glob("*.whl"))) as archive:
+        assert archive.read("CHANGELOG.md").decode() == (clone / "CHANGELOG.md").read_text()
+    assert re.search(r"## 1\.2\.3 \(20..-..-..\)", (clone / "CHANGELOG.md").read_text())

@@ -1,0 +1,131 @@
+"""`./drafthouse ask` and `send` against a real server, and the lines that forms offer to copy, run as they stand."""
+
+from __future__ import annotations
+
+import html
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.kit import make
+from tests.kit.live import layer, valkey  # noqa: F401
+from tests.kit.stores import bucket, s3_server  # noqa: F401
+from tests.machines.browser.conftest import address  # noqa: F401
+from webapp.accounts.models import AuditEntry
+from webapp.jobs.models import JobState
+from webapp.registry.models import Dataset
+from webapp.uploads.models import Chunk, Upload
+from webapp.uploads.reading import FileReader
+
+pytestmark = pytest.mark.django_db(transaction=True)
+ROOT = Path(__file__).parents[3]
+NAME = "Bob's `touch x` $(touch x) \"set\" ''' \\"
+
+
+def test_a_question_is_answered_and_a_refusal_is_a_sentence(run, address):  # noqa: F811
+    made = run(f"""./drafthouse ask POST {address}/api/v1/datasets/ '{{"name": "x", "text": "one"}}'""")
+    assert (made.returncode, json.loads(made.stdout)["prompt_count"]) == (0, 1)
+    refused = run(f"./drafthouse ask POST {address}/api/v1/datasets/ '{{}}'")
+    assert (refused.returncode, refused.stdout) == (2, "") and "required" in refused.stderr
+    assert "Set DRAFTHOUSE_TOKEN" in run(f"./drafthouse ask GET {address}/api/v1/me/", DRAFTHOUSE_TOKEN="").stderr
+    away = run("./drafthouse ask GET http://127.0.0.1:1/api/v1/me/")
+    assert away.returncode == 3 and "does not answer" in away.stderr
+    assert "is not the address of a Drafthouse" in run("./drafthouse ask GET localhost:8000/api/v1/me/").stderr
+
+
+@pytest.fixture(params=[pytest.param("curl", marks=pytest.mark.curl), "cli", "python"])
+def copied(request, run, address, tmp_path):  # noqa: F811
+    """Runs what a page, asked as the server would ask for it, offers to copy in one language."""
+    language = request.param
+
+    def run_one(page: str, number: int = 0) -> subprocess.CompletedProcess[str]:
+        line = html.unescape(re.sub(r"</?span[^>]*>", "", code(page, language)[number]))
+        if language == "python":
+            (tmp_path / "copied.py").write_text(line)
+            line = f"python3 {tmp_path / 'copied.py'}"
+        done = run(line)
+        assert done.returncode == 0, done.stderr
+        return done
+
+    return run_one
+
+
+def code(page: str, language: str) -> list[str]:
+    return re.findall(rf'<pre data-code="{language}"[^>]*>(.*?)</pre>', page, re.DOTALL)
+
+
+def test_what_a_form_offers_for_copying_does_what_the_form_does(world, copied, address):  # noqa: F811
+    filled = {"name": NAME, "text": "it's one\n", "file_name": "prompts.txt", "preview": ""}
+    host = address.removeprefix("http://")
+    copied(world.page(world.alice).post("/datasets/new/", filled, headers={"host": host}).content.decode())
+    assert Dataset.objects.get().name == NAME
+    assert Dataset.objects.get().prompts.get().text == "it's one"
+    assert not (ROOT / "x").exists()
+
+
+def test_what_buttons_offer_for_copying_does_what_they_do(world, copied, address):  # noqa: F811
+    """One with a body, one without, and one that deletes; the name holds every kind of quotes."""
+    host, client = {"host": address.removeprefix("http://")}, world.page(world.alice)
+    model = make.model(world.actor(world.alice), name=NAME)
+    page = client.get(f"/models/{model.pk}/", headers=host).content.decode()
+    assert re.findall(r"<h3>(\w+) ", page) == ["Rename", "Delete"]
+    copied(page, 0)
+    copied(page, 1)
+    model.refresh_from_db()
+    assert (model.name, model.binned is None) == (NAME, False)
+    assert [entry.verb for entry in AuditEntry.objects.order_by("created")][-2:] == ["renamed", "binned"]
+    copied(client.get(f"/jobs/{model.job.pk}/", headers=host).content.decode())
+    model.job.refresh_from_db()
+    assert model.job.state == JobState.CANCELLED
+
+
+def folder(at: Path) -> Path:
+    made = at / "tiny"
+    (made / "sub").mkdir(parents=True)
+    (made / "config.json").write_text("{}")
+    (made / "weights.bin").write_bytes(bytes(8 * 1024 * 1024) + b"tail")
+    (made / "sub" / "more.json").write_text("[]")
+    (made / ".hidden").write_text("not sent")
+    return made
+
+
+@pytest.mark.parametrize("place", ["folder", "bucket"])
+def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tmp_path, place):  # noqa: F811
+    if place == "bucket":
+        request.getfixturevalue("bucket")
+    line = f"./drafthouse send {folder(tmp_path)} --to {address}"
+    first = run(line)
+    assert first.returncode == 0, first.stderr
+    assert "4 of 4 pieces sent" in first.stderr
+    upload = Upload.objects.get(pk=first.stdout.strip())
+    assert first.stderr.endswith(f"{upload.name} is there, whole and checked. Its upload's id is:\n")
+    paths = {file.path: FileReader(file, upload.team_id).read()[-4:] for file in upload.files.all()}
+    assert paths == {"tiny/config.json": b"{}", "tiny/sub/more.json": b"[]", "tiny/weights.bin": b"tail"}
+    again = run(line)
+    assert again.returncode == 0 and "pieces sent" not in again.stderr
+    assert Chunk.objects.count() == 4
+    gone = run(f"./drafthouse send {tmp_path / 'nowhere'} --to {address}")
+    assert gone.returncode == 2 and "there is no" in gone.stderr and "nowhere" in gone.stderr
+
+
+def test_the_python_that_a_form_shows_ends_with_the_servers_sentence(run, address, world, tmp_path):  # noqa: F811
+    page = world.page(world.bob).get("/pairs/new/").content.decode()
+    sample = html.unescape(re.sub(r"<[^>]+>", "", re.search(r'data-part="python">(.*?)</pre>', page, re.DOTALL)[1]))
+    script = tmp_path / "sample.py"
+    script.write_text(sample.replace("http://testserver", address))
+    refused = run(f"{sys.executable} {script}", scope="read")
+    assert refused.returncode == 1 and "Traceback" not in refused.stderr
+    assert refused.stderr.startswith("403 ") and "may only read; this needs submit." in refused.stderr
+
+
+def test_a_token_of_a_folder_without_a_drafthouse_is_refused_and_nothing_made(tmp_path):
+    line = ["./drafthouse", "token", "--data", str(tmp_path / "nowhere")]
+    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
+    told = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert told.returncode == 1 and told.stderr.startswith(f"There is no Drafthouse in {tmp_path / 'nowhere'} yet.")
+    assert not (tmp_path / "nowhere").exists()

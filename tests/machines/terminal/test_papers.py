@@ -1,0 +1,110 @@
+"""The command that draws the papers' figures: files, resuming, and slips told before anything runs."""
+
+from __future__ import annotations
+
+import csv
+import json
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from tests.kit.terminal import ROOT, given, read
+from worker.terminal import papers
+
+STARTER = ROOT / "starter"
+SMALL = ["--threads", "1", "--max-new-tokens", "24", "--limit", "4"]
+TINY = ["--threads", "1", "--max-new-tokens", "8", "--limit", "4"]
+QUICK = "disco-4,disco-5,ssd-fan-outs"  # needs no clock
+
+
+PAIR = STARTER / "pair"
+OWN = ["--prompts", STARTER / "prompts" / "code.jsonl", "--split", "test"]  # prompts for a pair of one's own
+
+
+command = partial(given, papers.run)
+
+
+def points(out: Path, slug: str) -> list[dict[str, str]]:
+    with (out / f"{slug}.csv").open() as file:
+        return [*csv.DictReader(file)]
+
+
+def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_texts_from_the_folder(tmp_path, capsys):
+    assert command(*SMALL, "--figures", "disco-4", "--out", tmp_path) == 0
+    assert "recording: 4/4, about" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.glob("disco-4.*")} == {f"disco-4.{e}" for e in ("csv", "py")}
+    computed = [float(row["y"]) for row in points(tmp_path, "disco-4") if row["origin"] == "computed"]
+    assert sum(computed) == pytest.approx(1.0)
+
+    kept = tmp_path / "evidence" / "figure-disco-4.json"
+    kept.write_text(json.dumps(read(kept) | {"why": "Drawn before."}))
+    assert command(*SMALL, "--figures", QUICK, "--out", tmp_path) == 0
+    told = capsys.readouterr()
+    assert "Drawn before." in told.out and "ssd-fan-outs: Theorem 12" in told.out
+    assert "recording at temperature 0:" in told.err and "recording: " not in told.err
+    assert "disco-5: Figure 5" in told.out and "not drawn; it needs prompts of at least two categories" in told.out
+    assert not [*tmp_path.glob("disco-5.*")]
+    found = read(tmp_path / "papers.json")
+    assert [figure["slug"] for figure in found["figures"]] == QUICK.split(",")
+    assert found["methods"] in told.out and "4 of code.jsonl" in found["methods"]
+
+
+def test_a_run_that_takes_up_a_noisy_one_says_so(tmp_path: Path) -> None:
+    assert command(*TINY, "--figures", "disco-4", "--out", tmp_path) == 0
+    (tmp_path / "evidence" / "noise.json").write_text(json.dumps(["Others were busy.", "", "Others were busy."]))
+    for figures in ("disco-4,disco-3", "disco-4,disco-3"):  # the second draws nothing and measures nothing
+        assert command(*TINY, "--figures", figures, "--out", tmp_path) == 0
+        assert (tmp_path / "methods.txt").read_text().count("Others were busy.") == 1
+    kept = json.loads((tmp_path / "evidence" / "noise.json").read_text())
+    assert len(kept) == 4 and kept[0] == "Others were busy."
+
+
+@contextmanager
+def changed(file: Path, octets: bytes) -> Iterator[None]:
+    """Replace the end of a file for a while."""
+    before = file.read_bytes()
+    file.write_bytes(before[: -len(octets)] + octets)
+    yield
+    file.write_bytes(before)
+
+
+def test_evidence_of_anything_else_is_not_mixed_in_and_what_differs_is_named(tmp_path, capsys):
+    """Files count by their content: the same ones may be copied from anywhere, and others may have the old names."""
+    models = shutil.copytree(PAIR, tmp_path / "pair")
+    (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
+    out = tmp_path / "out"
+    asked = [*SMALL, "--target", models / "target", "--draft", models / "draft", *OWN, "--figures", "disco-4"]
+    asked += ["--out", out]
+
+    def is_refused(told: str, *more: object) -> bool:
+        return command(*asked, *more) == 2 and f"holds evidence of {told}" in capsys.readouterr().err
+
+    assert command(*asked) == 0
+    assert is_refused("other prompts. Give another folder", "--limit", 3)
+    assert is_refused("another pair. Give another folder", "--template", tmp_path / "chat.jinja")
+    assert is_refused("another sampling. Give another folder", "--seed", 7)
+    with changed(next((models / "disco").glob("*.json")), b"} "):
+        assert is_refused("another classifier. Give")
+    with changed(models / "draft" / "model.safetensors", b"?"):
+        assert is_refused("another pair. Give")
+    assert command(*asked) == 0
+    (out / "evidence" / "recipe").write_text("1234abcd")  # as an earlier version has left it
+    assert is_refused("another pair, of another classifier, of other prompts")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--figures", "ssd-99"], "there is no figure 'ssd-99'"),
+        (["--limit", "0"], "whole number from 1 up"),
+        (["--target", "nowhere", "--prompts", "nowhere.jsonl"], "needs a draft"),
+    ],
+)
+def test_a_slip_is_told_in_one_sentence(tmp_path, capsys, arguments, told):
+    assert command(*arguments, "--out", tmp_path / "out") == 2
+    assert told in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()

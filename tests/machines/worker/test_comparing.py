@@ -1,0 +1,303 @@
+"""A comparison on a worker: its results, and its state when something ends it half-way."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import signal
+import threading
+import time
+from typing import NoReturn
+
+import pytest
+import torch
+from django.db import OperationalError, connection
+
+from decoding.choice import choose
+from decoding.measure.sample import Audit, sample_from_events
+from decoding.trace.events import Finished, Started, Verified
+from tests.kit import make
+from tests.kit.comparisons import is_whole, state
+from tests.machines.worker.conftest import DEADLINE
+from tests.machines.worker.staged import LosesItsGpu
+from webapp.comparisons.models import Sample
+from webapp.comparisons.report import report
+from webapp.jobs import ends
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, JobEvent
+from worker.attempt import Attempt
+from worker.engine_process import EngineDied
+from worker.jobs.comparison.messages import Audited, Began, Compare, Grew, SampleDecoded, TracesGrown, Tuned, Weighed
+from worker.jobs.comparison.rows import ComparisonRows
+from worker.pulse import Hold
+
+pytestmark = pytest.mark.slow
+
+
+def finished() -> int:
+    return Sample.objects.finished().count()
+
+
+@pytest.mark.smoke
+def test_a_comparison_runs_to_its_end(launch, make_worker):
+    comparison = launch(texts=2, repeats=2)
+    make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert (comparison.job.done_count, comparison.job.total_count) == (12, 12)
+    samples = list(Sample.objects.select_related("run", "prompt"))
+    assert {(s.run.label, s.prompt.name, s.repeat) for s in samples} == {
+        (label, prompt, repeat)
+        for label in ("autoregressive", "static:3", "threshold:0.4")
+        for prompt in ("1", "2")
+        for repeat in (1, 2)
+    }
+    assert all(is_whole(sample) for sample in samples)
+    comparison.refresh_from_db()
+    assert comparison.hardware["torch"] == torch.__version__ and comparison.hardware["drafthouse"]
+    assert {sample.device.split(", ")[-1] for sample in samples} == {comparison.hardware["dtype"]}
+    assert all(sample.device and sample.attempt == 1 and sample.worker == "w1" for sample in samples)
+    rows = report(comparison)["strategies"]
+    assert [(row["audit"]["identical"], row["sample_count"]) for row in rows] == [(4, 4)] * 3
+
+
+@pytest.mark.smoke
+def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
+    comparison = launch(texts=6, tokens=96)
+    engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))
+    make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == Sample.objects.count() == 18
+    assert all(is_whole(sample) for sample in Sample.objects.all())
+    told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
+    assert "ended by SIGKILL" in told and ends.OUTSIDE in told
+    assert (comparison.job.attempt, comparison.job.counted_ends) == (2, 0)
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+def test_an_engine_whose_gpu_failed_ends_and_a_fresh_one_goes_on(launch, make_worker, engine, monkeypatch):
+    """Every later call to the GPU would fail in the same process."""
+    comparison, submit, orders = launch(texts=2), engine.submit, []
+
+    def submit_failing(order, allowed=None):
+        orders.append(order)
+        submit(order if len(orders) > 1 else LosesItsGpu(order, 2), allowed)
+
+    monkeypatch.setattr(engine, "submit", submit_failing)
+    hands = make_worker()
+    for _ in range(2):
+        make.waited()
+        hands.look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
+    assert "an illegal memory access" in told and "cannot use a GPU after that" in told
+    assert len(orders) == 2 and finished() == Sample.objects.count() == 6
+
+
+def test_a_baseline_that_kills_the_engine_is_given_up_and_the_others_end_without_an_audit(launch, make_worker, engine):
+    """A comparison whose others waited for such a baseline used to be ordered again without end."""
+    comparison, deaths = launch(texts=1), []
+
+    def kill() -> None:
+        deaths.append(engine.pid)
+        os.kill(engine.pid, signal.SIGUSR1)
+        engine.go_on()
+        if len(deaths) < 2:
+            engine.after(1, kill, (Began,))
+
+    engine.after(1, kill, (Began,))
+    make_worker().look()
+    assert state(comparison) == "failed" and "autoregressive on prompt 1: The engine" in comparison.job.reason
+    assert [s.numbers["audit"]["outcome"] for s in Sample.objects.finished()] == ["not_compared"] * 2
+
+
+def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engine):
+    launch(texts=2)
+    hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
+    work = ComparisonRows(Attempt(hold, engine))
+    killer = ("static:3", "1", 0)
+    for _ in range(2):
+        assert work.order().given_up == frozenset()
+        work.note(Began(killer))
+        work.engine_died(EngineDied("It was ended by SIGSEGV."))
+    assert work.order().given_up == {killer}
+    assert "static:3 on prompt 1: It was ended by SIGSEGV." in work.what_broke()
+    with pytest.raises(EngineDied):  # a third death, and nothing was finished in between
+        work.engine_died(EngineDied("Again."))
+
+
+def test_a_later_attempt_uses_the_prices_that_the_first_has_weighed(launch, engine):
+    comparison = launch(texts=2)
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine))
+    assert work.order().prices == {}
+    found = {"a classifier": {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
+    work.note(Weighed(found, "Another was not weighed."))
+    assert JobEvent.objects.filter(sentence="Another was not weighed.").count() == 1
+    assert work.order().prices == found
+    comparison.refresh_from_db()
+    assert comparison.prices == found
+
+
+def test_what_the_warm_up_has_chosen_is_stored_with_the_hardware(launch, engine):
+    comparison = launch(texts=1)
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
+    work.note(Tuned({"device_name": "A card", "dtype": "bfloat16", "kernels": {"unread draft of 4": "used"}}))
+    comparison.refresh_from_db()
+    assert comparison.hardware["kernels"] == {"unread draft of 4": "used"} and comparison.hardware["drafthouse"]
+
+
+def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be(launch, engine):
+    """A model may well say NUL, and the distance to a token that sampling rules out is infinite."""
+    launch(texts=1)
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine))
+    work.order()
+    which = ("autoregressive", "1", 0)
+    started, verified, ended = Started(3, 10), Verified(1, 0, 7, "correction", 0, 10, 20), Finished("length", 1, 20)
+    spoiled = dataclasses.replace(
+        sample_from_events(
+            [started, verified, ended],
+            choice=choose("autoregressive"), prompt="1", category="", repeat=0, tokens=[7], text="a\0b",
+        ),
+        audit=Audit("divergent", 0, 7, 8, math.inf),
+    )  # fmt: skip
+    work.note(Began(which))
+    work.note(TracesGrown([Grew(which, 1, [started, verified, ended], {7: "\0"}, time.perf_counter_ns())]))
+    work.note(SampleDecoded(spoiled, 3))
+    work.note(SampleDecoded(spoiled, 3))  # as after a connection that broke before the first was confirmed
+    work.note(Audited([spoiled]))
+    stored = Sample.objects.get()
+    assert is_whole(stored)
+    assert (stored.numbers["text"], stored.numbers["audit"]["gap"]) == ("a\ufffdb", None)
+
+
+def test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the_rest(launch, make_worker, engine):
+    comparison = launch(texts=4, tokens=32)
+
+    def lose() -> None:
+        assert make.silence() == 1
+
+    def another_takes_it() -> None:
+        lose()
+        assert jobs.claim(worker="w2", queues=["cpu"]) is not None
+
+        engine.go_on()
+
+    engine.after(2, another_takes_it)
+    make_worker("w1").look()
+    comparison.job.refresh_from_db()
+    assert (comparison.job.state, comparison.job.worker, comparison.job.attempt) == ("running", "w2", 2)
+    kept = set(Sample.objects.finished().values_list("pk", flat=True))
+    assert 2 <= len(kept) < 12 and not engine.is_busy
+
+    lose()  # w2 never began
+    make.waited()
+    make_worker("w3").look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == Sample.objects.count() == 12
+    assert set(Sample.objects.filter(attempt=1).values_list("pk", flat=True)) == kept
+    assert {sample.attempt for sample in Sample.objects.exclude(pk__in=kept)} == {3}
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+def test_a_job_that_takes_too_long_fails_and_goes_on_once_it_may_take_longer(launch, make_worker, team, settings):
+    settings.JOB_LIMIT_S = 0
+    comparison = launch(texts=1, tokens=4)
+    make_worker().look()
+    assert state(comparison) == "failed" and "raise DRAFTHOUSE_JOB_HOURS" in Job.objects.get().reason
+    settings.JOB_LIMIT_S = 3600
+    jobs.retry(job=Job.objects.get(), by=team)
+    make_worker().look()
+    assert state(comparison) == "succeeded"
+
+
+def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team, engine):
+    """Cancelling keeps what is finished, and the models loaded."""
+    comparison = launch(texts=6, tokens=96)
+    hands = make_worker()
+    engine.after(4, lambda: jobs.cancel(job=Job.objects.get(), by=team))
+    hands.look()
+    before, pid = dict(Sample.objects.values_list("pk", "finished")), engine.pid
+    assert 4 <= finished() == len(before) < 18 and state(comparison) == "cancelled"
+    jobs.retry(job=comparison.job, by=team)
+    hands.look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    after = dict(Sample.objects.values_list("pk", "finished"))
+    assert len(after) == 18 and before.items() <= after.items() and engine.pid == pid
+
+
+def test_a_worker_that_goes_home_gives_its_job_back(launch, make_worker, engine):
+    comparison = launch(texts=6, tokens=96)
+    hands = make_worker("w1")
+    engine.after(1, hands.stop)
+    hands.look()
+    assert state(comparison) == "queued"
+    assert "was stopped; what it had finished is kept" in comparison.job.reason
+    assert finished() == Sample.objects.count()
+
+
+def test_the_database_may_be_busy_for_a_while(launch, make_worker, engine):
+    """Another program holds it; meanwhile the engine goes on, and what it says waits."""
+    comparison = launch(texts=3, tokens=32)
+    is_held = threading.Event()
+
+    def occupy() -> None:
+        with connection.cursor() as cursor:
+            is_sqlite = connection.vendor == "sqlite"
+            cursor.execute("BEGIN EXCLUSIVE" if is_sqlite else "BEGIN; LOCK TABLE comparisons_sample")
+            is_held.set()
+            time.sleep(1.0)  # the absence itself; nothing is waited for
+            cursor.execute("ROLLBACK")
+        connection.close()
+
+    other = threading.Thread(target=occupy)
+
+    def meanwhile() -> None:
+        other.start()
+        assert is_held.wait(DEADLINE)
+        engine.go_on()
+
+    engine.after(1, meanwhile)
+    make_worker().look()
+    other.join()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert finished() == 9 and all(is_whole(sample) for sample in Sample.objects.all())
+
+
+def test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the_next_ones(launch, make_worker, engine):
+    """An absence of the database that nobody waits out drops the job, and the engine goes on with it unheard."""
+    launch(texts=6, tokens=96)
+    hands = make_worker()
+
+    def away() -> NoReturn:
+        engine.go_on()
+        raise OperationalError("the connection was closed")
+
+    engine.after(2, away)
+    hands.look()
+    put_down = Job.objects.get()
+    following = launch(texts=6, tokens=4)
+    hands.look()
+    told = list(JobEvent.objects.filter(job=put_down).values_list("sentence", flat=True))
+    assert f"w1 could not reach the database for a while. {ends.OUTSIDE}" in told
+    assert state(following) == "succeeded", following.job.reason
+    samples = Sample.objects.filter(run__comparison=following)
+    assert [len(sample.numbers["tokens"]) for sample in samples] == [4] * 18
+
+
+def test_the_end_of_a_job_is_written_down_when_the_database_is_back(launch, make_worker, engine):
+    """Else it would be said to run until somebody missed its worker."""
+    comparison = launch(texts=1, tokens=4)
+    refusals = 2
+
+    def away_at_the_end(execute, sql, params, many, context):
+        nonlocal refusals
+        if refusals and sql.startswith("UPDATE") and "succeeded" in (params or ()):
+            refusals -= 1
+            raise OperationalError("the connection was closed")
+        return execute(sql, params, many, context)
+
+    hands = make_worker()
+    with connection.execute_wrapper(away_at_the_end):
+        hands.look()
+    assert refusals < 2
+    assert (state(comparison), comparison.job.attempt) == ("succeeded", 1)

@@ -1,0 +1,282 @@
+"""Fetching from the hub, where the hub is a server of this machine: what is fetched, what is not, what goes wrong."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import socket
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from decoding.errors import BadCheckpoint
+from tests.kit.hub import COMMIT, Hub
+from tests.kit.hub import hub as a_hub
+from webapp.accounts import services as accounts
+from webapp.comparisons.models import Comparison
+from webapp.core.hub import HubModel, parse
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job, JobEvent
+from webapp.registry import services as registry
+from webapp.registry.models import LanguageModel
+from worker import gauges, hub
+from worker.disk import DISK_FULL, NotNow, Stopped
+
+STARTER = Path(__file__).parents[3] / "starter" / "pair"
+ANOTHER = "fedcba9876543210fedcba9876543210fedcba98"
+
+
+@pytest.fixture(autouse=True)
+def home(monkeypatch, tmp_path: Path) -> Path:
+    """The cache of Hugging Face tools, which is nobody's else."""
+    for name in ("HF_HUB_CACHE", "HF_TOKEN", "HF_HUB_OFFLINE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
+
+
+@pytest.fixture
+def listening(monkeypatch) -> Iterator[socket.socket]:
+    """A hub that takes calls and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as line:
+        line.setblocking(False)
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{line.getsockname()[1]}")
+        yield line
+
+
+@pytest.fixture
+def answering(monkeypatch, checkpoints) -> Iterator[Hub]:
+    """A hub with one model, among files that it does not need."""
+    beside = {"README.md": b"no", "pytorch_model.bin": b"no", "consolidated.safetensors": b"no", "onnx/a.json": b"no"}
+    with a_hub() as there:
+        there.add("some/model", {**checkpoints["draft"], **TEMPLATE, **beside})
+        monkeypatch.setenv("HF_ENDPOINT", there.address)
+        yield there
+
+
+TEMPLATE = {"chat_template.jinja": b"{{ messages }}"}
+
+
+def fetch(name: str, **more) -> Path:
+    model = parse(name)
+    assert model
+    return hub.fetch(model, lambda: True, **more)
+
+
+class UntilCalled:
+    """May go on until somebody has called."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self.callers: list[socket.socket] = []
+
+    def __call__(self) -> bool:
+        try:
+            self.callers.append(self._line.accept()[0])
+        except BlockingIOError:
+            return not self.callers
+        return False
+
+
+def test_a_download_that_hangs_is_cancelled(listening):
+    until_called = UntilCalled(listening)
+    with pytest.raises(Stopped):
+        hub.fetch(HubModel("some/model", COMMIT), until_called)
+    until_called.callers[0].close()
+
+
+def test_a_download_that_somebody_kills_is_tried_again_later(listening):
+    until_called, killed = UntilCalled(listening), []
+
+    def kill_once_called() -> bool:
+        if not until_called() and not killed:  # it may take a while to end
+            killed[:] = [pid for pid in gauges.family(os.getpid()) if b"worker.fetching" in words(pid)]
+            (fetching,) = killed
+            os.kill(fetching, signal.SIGKILL)
+        return True
+
+    with pytest.raises(NotNow, match="was ended by SIGKILL"):
+        hub.fetch(HubModel("some/model", COMMIT), kill_once_called)
+    until_called.callers[0].close()
+
+
+def words(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_what_a_model_needs_is_fetched_once_and_nothing_else(answering, checkpoints, home):
+    told: list[tuple[int, int]] = []
+    weights = hashlib.sha256(checkpoints["draft"]["model.safetensors"]).hexdigest()
+    part = home / "hub" / "models--some--model" / "blobs" / f"{weights}.0badcafe.incomplete"
+    part.parent.mkdir(parents=True)
+    part.write_text("left by a fetch that was killed")
+    folder = fetch("some/model", on_progress=lambda done, due: told.append((done, due)))
+    needed = {**checkpoints["draft"], **TEMPLATE}
+    size = sum(map(len, needed.values()))
+    assert sorted(answering.given) == sorted(needed) and not part.exists()
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == needed
+    assert (told[0][1], told[-1]) == (size, (size, size))
+    assert fetch(f"some/model@{COMMIT}") == fetch("some/model@main") == folder
+    assert len(answering.given) == len(needed)
+
+
+def test_without_a_network_the_cache_serves(answering, monkeypatch):
+    folder = fetch("some/model")
+    answering.shutdown()
+    answering.server_close()
+    assert fetch(f"some/model@{COMMIT}") == folder
+    assert fetch("some/model") == folder
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert fetch("some/model") == folder
+    with pytest.raises(hub.Unreachable, match="HF_HUB_OFFLINE is set, and another/model is not whole in"):
+        fetch("another/model")
+
+
+def test_a_broken_hub_gives_what_the_cache_holds_and_nothing_else(answering):
+    folder = fetch("some/model")
+    answering.is_broken = True
+    assert fetch("some/model") == folder
+    with pytest.raises(hub.Unreachable, match="another/model could not be fetched from the hub"):
+        fetch("another/model")
+    with pytest.raises(hub.Unreachable):
+        fetch("some/model", must_ask=True)
+
+
+def test_a_disk_that_fills_up_halfway_is_named_and_what_came_stays_usable(answering, tiny_disk, monkeypatch):
+    monkeypatch.setenv("HF_HOME", str(tiny_disk))
+    answering.add("large/model", {"config.json": b"{}", "model.safetensors": bytes(9 * 2**20)})
+    with pytest.raises(NotNow, match=DISK_FULL):
+        fetch("large/model")
+    (blobs,) = tiny_disk.glob("hub/models--large--model/blobs")
+    assert not list(blobs.glob("*.incomplete"))
+    answering.add("large/model", {"config.json": b"{}", "model.safetensors": b"small"})
+    assert (fetch("large/model") / "model.safetensors").read_bytes() == b"small"
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("another/model", r"The hub gives no another/model \(http://127.0.0.1:\d+/another/model\). Check the name"),
+        ("some/model@v9", "some/model has no revision v9 on the hub. Choose one of http"),
+        (f"some/model@{ANOTHER}", f"some/model has no revision {ANOTHER} on the hub"),
+        ("gated/model", "gated/model is gated. Access to model gated/model is restricted .* Ask for access at http"),
+        ("hidden/model", "The hub gives no hidden/model"),
+        ("llama/cpp", "llama/cpp has no config.json with .* beside it, only GGUF weights, .* Download a GGUF file"),
+        ("some/lora", r"some/lora is an adapter \(LoRA .* Merge it: "),
+    ],
+)
+def test_what_the_hub_does_not_give_is_told_in_words(name, reason, answering, checkpoints):
+    answering.add("gated/model", checkpoints["draft"], readers=("good",))
+    answering.add("hidden/model", checkpoints["draft"], readers=("good",), is_private=True)
+    answering.add("llama/cpp", {"config.json": b"{}", "q4.gguf": b"GGUF"})
+    answering.add("some/lora", {"adapter_config.json": b"{}", "adapter_model.safetensors": b"no"})
+    with pytest.raises(BadCheckpoint, match=reason):
+        fetch(name, token="another")
+    assert "model.safetensors" not in answering.given
+
+
+def test_a_token_opens_a_gated_model_only_to_those_who_have_it(answering, checkpoints):
+    answering.add("gated/model", checkpoints["draft"], readers=("good",))
+    folder = fetch("gated/model", token="good")
+    with pytest.raises(BadCheckpoint, match="gated/model is gated"):
+        fetch(f"gated/model@{COMMIT}", token="another", must_ask=True)
+    assert fetch("gated/model", token="good", must_ask=True) == folder
+
+
+def test_a_hub_that_is_busy_for_a_moment_is_asked_again_at_once_and_later_by_the_worker(answering):
+    answering.busy = 1
+    fetch("some/model")
+    answering.busy = 1000
+    with pytest.raises(NotNow, match="too many requests"):
+        fetch("some/model", must_ask=True)
+
+
+def test_a_file_of_another_content_or_size_than_announced_is_refused_and_not_kept(answering, checkpoints):
+    weights = checkpoints["draft"]["model.safetensors"]
+    answering.false["model.safetensors"] = weights[:-1] + bytes([weights[-1] ^ 1])
+    with pytest.raises(BadCheckpoint, match=r"model.safetensors of some/model is not what the hub announced"):
+        fetch("some/model")
+    answering.false.clear()
+    answering.false_sizes["model.safetensors"] = 17
+    with pytest.raises(BadCheckpoint, match="another size than the hub announced"):
+        fetch("some/model")
+    answering.false_sizes.clear()
+    assert (fetch("some/model") / "model.safetensors").read_bytes() == weights
+
+
+def test_a_cache_that_cannot_be_written_is_told_in_words(answering, monkeypatch, tmp_path: Path):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("HF_HOME", str(tmp_path / "file"))
+    with pytest.raises(hub.Unreachable, match=r"The cache of models cannot be used.*another folder in HF_HOME"):
+        fetch("some/model")
+
+
+@pytest.mark.parametrize("text", ["a/b/c", "../b", "a/..", "a--b/c", "/a/b", "a/b@", "a/b@../c", "a/b@x y", "a", "é/b"])
+def test_what_is_no_id_of_the_hub_is_not_taken_for_one(text):
+    assert parse(text) is None
+
+
+def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once_by_the_teams_token(
+    answering, checkpoints, team, make_worker
+):
+    answering.repositories["some/model"].readers = ("good",)
+    accounts.set_hub_token(team=team.home, token="good", by=team)
+    model = registry.add_model(name="far", hub_id="some/model", revision="", by=team)
+    hands = make_worker(queue="light")
+    hands.look()
+    model.refresh_from_db()
+    assert (model.state, model.reason, model.facts["commit"]) == ("ready", "", COMMIT)
+    assert JobEvent.objects.filter(sentence__startswith="Fetching some/model from the hub: ").count() == 1
+    given = len(answering.given)
+
+    registry.add_model(name="again", hub_id="some/model", revision=COMMIT, by=team)
+    hands.look()
+    assert list(LanguageModel.objects.values_list("state", flat=True)) == ["ready", "ready"]
+    assert len(answering.given) == given
+
+
+def test_another_team_gets_no_gated_model_out_of_the_cache(answering, team, make_worker):
+    answering.repositories["some/model"].readers = ("good",)
+    fetch("some/model", token="good")
+    model = registry.add_model(name="theirs", hub_id="some/model", revision=COMMIT, by=team)
+    make_worker(queue="light").look()
+    model.refresh_from_db()
+    assert model.state == "refused" and model.reason.startswith("some/model is gated. ")
+
+
+def test_a_comparison_shows_how_much_of_a_model_it_has_fetched(answering, launch, team, make_worker):
+    folder = STARTER / "draft"
+    answering.add("starter/draft", {file.name: file.read_bytes() for file in folder.iterdir()})
+    pair = registry.add_pair(name="alone", target=HubModel("starter/draft"), draft=None, by=team)
+    launch(pair=pair, strategies=[{"strategy": "lookup"}])
+    make_worker().look()
+    job = Comparison.objects.get().job
+    assert job.state == "succeeded"
+    told = job.events.values_list("sentence", flat=True)  # SQLite's startswith does not mind capitals
+    assert sum(sentence.startswith("Bringing a model's files here, in MiB: ") for sentence in told) == 1
+
+
+def test_a_job_can_be_cancelled_while_its_model_is_being_fetched(listening, launch, pair, team, make_worker):
+    """The hub has taken the call and says nothing."""
+    LanguageModel.objects.filter(pk=pair.draft.pk).update(
+        source="hub", upload=None, location="some/model", revision=COMMIT
+    )
+    launch()
+    listening.setblocking(True)
+
+    def cancel() -> None:
+        caller, _ = listening.accept()
+        with caller:
+            jobs.cancel(job=Job.objects.get(), by=team)
+            assert caller.recv(1 << 20)  # what it asked
+            while caller.recv(1 << 20):  # until the one who asked is ended
+                pass
+
+    other = threading.Thread(target=cancel)
+    other.start()
+    make_worker().look()
+    other.join()
+    assert Job.objects.get().state == "cancelled"

@@ -1,0 +1,107 @@
+"""Processes open a stranger's file under limits, and refuse once, in a sentence, what goes beyond them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from decoding.choice import choose
+from decoding.core.load import Load
+from decoding.dice.sampling import Sampling
+from decoding.models.folder import inspect
+from tests.kit import make
+from tests.machines.worker.conftest import until
+from webapp.jobs.models import Job
+from webapp.registry import services as registry
+from webapp.registry.models import LanguageModel
+from worker import memory
+from worker.engine_process import EngineProcess
+from worker.jobs.check_model import CheckModel
+from worker.jobs.oracle import AskOracle
+from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
+from worker.messages import Ended, LocalPair
+
+
+@pytest.fixture
+def folder(checkpoints, tmp_path) -> Path:
+    for name, content in checkpoints["target"].items():
+        (tmp_path / name).write_bytes(content)
+    return tmp_path
+
+
+@pytest.fixture
+def checked(team, make_worker, checkpoints):
+    """Check a model, and return it as it is then."""
+
+    def check() -> LanguageModel:
+        model = registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+        make_worker(queue="light").look()
+        model.refresh_from_db()
+        return model
+
+    return check
+
+
+@pytest.fixture
+def little_memory(monkeypatch, engine):
+    """An engine that starts anew and may take less than its libraries do."""
+    engine.end()
+    monkeypatch.setenv(HEADROOM, "0.2")
+
+
+def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_sound(folder):
+    engine = EngineProcess()
+    try:
+        engine.submit(CheckModel(folder), MIB)  # it may have imported most before it is weighed
+        with pytest.raises(OverLimit, match=r"The engine process took more than 0\.\d+ GiB of memory and was ended"):
+            while not isinstance(engine.receive(1.0), Ended):
+                pass
+        engine.submit(CheckModel(folder), limit())
+        while not isinstance(engine.receive(1.0), Ended):
+            pass
+    finally:
+        engine.end()
+
+
+def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(little_memory, checked):
+    model, job = checked(), Job.objects.get()
+    assert (model.state, job.state, job.attempt) == ("refused", "failed", 1)
+    assert model.reason == job.reason
+    assert "took more than 0." in job.reason and HEADROOM in job.reason
+
+
+def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, checked):
+    engine.end()  # starting takes seconds
+    monkeypatch.setattr(CheckModel, "opens_within_s", 0.01)
+    model = checked()
+    assert (model.state, Job.objects.get().attempt) == ("refused", 1)
+    assert "Opening these files took longer than 0 s" in model.reason
+
+
+def test_a_pair_may_take_what_its_weights_its_longest_text_and_each_cache_need(checkpoints, folder):
+    model = inspect(folder)
+    short, long = (run_size((model, model), [5, length], 16) for length in (2, 90))
+    assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
+    one, many = (run_size((model,), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
+    assert many > one
+
+
+def test_a_folder_that_cannot_be_read_needs_no_memory_and_is_refused_by_the_engine(tmp_path):
+    nowhere = LocalPair(tmp_path / "nowhere", None, "cpu", {})
+    assert AskOracle(nowhere, [], Sampling(), 5).memory() == 0
+
+
+def test_a_program_of_the_users_own_is_left_out_of_the_limit():
+    gauge = memory.MemoryReader(os.getpid())
+    much = gauge.largest() + 200 * MIB
+    with subprocess.Popen([sys.executable, "-c", f"held = b'x' * {much}; input()"], stdin=subprocess.PIPE) as own:
+        try:
+            until(lambda: gauge.largest() > much, "the program to take its memory")
+            gauge.spare(own.pid)
+            assert gauge.largest() < much
+        finally:
+            own.kill()

@@ -1,0 +1,74 @@
+"""Whose cores were they?"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.machines.worker.conftest import until
+from worker import noise
+from worker.gpus import Gpu
+from worker.noise import Mark
+
+QUIET = Mark(all=1000, idle=500, engine=100, clock=3e3)
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (Mark(all=1200, idle=600, engine=200, clock=3e3), ""),  # half idle, half ours
+        (Mark(all=1200, idle=600, engine=150, clock=3e3), f"Other programs used 25 % of the {os.cpu_count()} cores."),
+        (Mark(all=1200, idle=600, engine=200, clock=2e3), "The processor's clock went from 3.00 to 2.00 GHz."),
+        (Mark(all=1000.1, idle=500, engine=100, clock=3e3), ""),  # too short to tell
+        (None, ""),
+    ],
+)
+def test_a_sample_is_noisy_when_others_worked_or_the_clock_moved(after: Mark | None, said: str) -> None:
+    assert noise.between(QUIET, after) == said
+
+
+def gpu(**changes: Any) -> Gpu:
+    quiet = Gpu("H", 0.9, 1, 8, clock_mhz=1980, power_w=300.0, temperature_c=60, held_back=[], others=0)
+    return dataclasses.replace(quiet, **changes)
+
+
+@pytest.mark.parametrize(
+    ("after", "said"),
+    [
+        (gpu(), ""),
+        (gpu(others=2), "H was shared with 2 other programs."),
+        (gpu(held_back=["heat", "power cap"]), "H was held back by heat and power cap."),
+        (gpu(clock_mhz=1500), "The clock of H went from 1980 to 1500 MHz."),
+        (gpu(clock_mhz=2500), ""),  # it had nothing to do before
+        (gpu(clock_mhz=None), ""),
+    ],
+)
+def test_a_gpu_makes_a_sample_noisy_too_however_short_it_was(after: Gpu, said: str) -> None:
+    before = dataclasses.replace(QUIET, gpus=(gpu(),))
+    assert noise.between(before, dataclasses.replace(QUIET, gpus=(after,))) == said
+
+
+def test_a_busy_neighbour_is_seen_in_earnest_and_the_work_of_a_server_that_takes_part_is_counted_as_ours() -> None:
+    """Each is a process of its own: what an engine has started counts as its own work, and a neighbour's must not."""
+    idle, busy = [sys.executable, "-c", "input()"], [sys.executable, "-c", "while True: pass"]
+    with subprocess.Popen(idle, stdin=subprocess.PIPE) as engine, subprocess.Popen(busy) as server:
+
+        def worked(*beside: int) -> float:
+            mark = noise.mark(engine.pid, beside)
+            assert mark
+            return mark.engine
+
+        try:
+            before = noise.mark(engine.pid)
+            until(lambda: noise.between(before, noise.mark(engine.pid)), "the neighbour's work to show")
+            alone, together = worked(), worked(server.pid)
+            until(lambda: worked(server.pid) - together > 0.2, "the server's work to show")
+            assert worked() - alone <= 0.2
+        finally:
+            server.kill()
+            engine.kill()

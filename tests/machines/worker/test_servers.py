@@ -1,0 +1,236 @@
+"""Servers on a worker: a comparison of our strategies with them, the check of one, and its key, which shows nowhere."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.backends.contestants.servers.endpoint import EndpointSpec
+from decoding.backends.contestants.servers.guard import allowed
+from tests.kit.comparisons import is_whole, succeeded
+from tests.kit.linux import LINUX
+from tests.machines.worker import killing
+from tests.machines.worker.conftest import DEADLINE, prompts, until
+from tests.machines.worker.killing import killable_worker
+from tests.parts.servers.authority import Authority
+from tests.parts.servers.formats import speaking
+from tests.parts.servers.weights import greedy_steps, streamed_words
+from tests.parts.servers.wire import Asked, Reply, Script, Wire, events, serving
+from webapp.accounts.actor import Actor
+from webapp.comparisons import services as comparisons
+from webapp.comparisons import trace
+from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.report import report
+from webapp.comparisons.specs import specify
+from webapp.jobs.models import Job, JobEvent
+from webapp.registry.endpoints import services as endpoints
+from webapp.registry.models import Endpoint
+from worker.servers import local_pids
+
+pytestmark = pytest.mark.slow
+KEY = "sk-the-key-of-theirs"
+STATIC = {"strategy": "static", "params": {"lookahead": 3}}
+THEIRS = {"strategy": "server", "params": {"name": "theirs"}}
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Script]:
+    """Scripts of servers that run the target of the tests' pair, by dialect."""
+    from tests.kit.models import LLAMA, save
+
+    folder: Path = tmp_path_factory.mktemp("theirs")
+    save(folder, "llama", **LLAMA)
+    steps, decode = greedy_steps(folder), streamed_words(folder)
+    return lambda dialect: speaking(dialect, steps, decode)
+
+
+@pytest.fixture
+def wire(honest: Callable[[str], Script]) -> Iterator[Wire]:
+    with serving(honest("llamacpp")) as wire:
+        yield wire
+
+
+def register(by: Actor, url: str, dialect: str = "llamacpp", **more: Any) -> Endpoint:
+    return endpoints.add_endpoint(**{"name": "theirs", "url": url, "dialect": dialect, "deadline_s": 60, **more}, by=by)
+
+
+def test_a_server_takes_part_and_its_key_shows_nowhere(launch, team, make_worker, wire, caplog):
+    register(team, wire.address, key=KEY)
+    comparison: Comparison = launch(texts=2, strategies=[STATIC, THEIRS])
+    hands = make_worker(queue="light")
+    hands.look()
+    make_worker("w2").look()
+    succeeded(comparison)
+    rows = {row["label"]: row for row in report(comparison)["strategies"]}
+    assert [row["audit"]["identical"] for row in rows.values()] == [2, 2, 2]
+    assert rows["server:theirs"]["num_spec_steps"] and rows["server:theirs"]["num_target_passes"] is None
+    assert {asked.headers.get("Authorization") for asked in wire.asked} == {f"Bearer {KEY}"}
+    told = [caplog.text, *JobEvent.objects.values_list("sentence", flat=True), str(comparison.hardware)]
+    assert not any(KEY in each for each in told)
+
+
+def test_an_unreachable_server_costs_its_own_samples_and_says_why(launch, team, make_worker, wire):
+    register(team, wire.address)
+    register(team, "http://127.0.0.1:9", name="gone")
+    gone = {"strategy": "server", "params": {"name": "gone"}}
+    comparison = launch(texts=2, strategies=[THEIRS, gone])
+    make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "failed"
+    assert "gone at http://127.0.0.1:9 cannot be reached" in comparison.job.reason
+    finished = Sample.objects.finished().values_list("run__label", flat=True)
+    assert sorted(finished) == ["autoregressive"] * 2 + ["server:theirs"] * 2
+    assert all(sample.numbers["audit"] for sample in Sample.objects.finished())
+
+
+def test_a_hostile_server_costs_its_own_samples_and_its_key_is_stored_nowhere(launch, team, make_worker, wire):
+    def hostile(asked: Asked) -> Reply:
+        if asked.method == "GET":
+            return Reply([f'{{"data": [{{"id": "Bearer {KEY}"}}]}}'.encode()])
+        if asked.body["prompt"] == "w1 w2 w3":
+            return Reply(events({"error": f"bad key {KEY}"}))
+        odd = {"index": 0, "text": f"w3 \ud800 {KEY}", "finish_reason": "length"}
+        return Reply(events({"choices": [odd], "usage": {"completion_tokens": 1e30}}))
+
+    with serving(hostile) as other:
+        register(team, wire.address)
+        bad = register(team, other.address, dialect="openai", name="bad", key=KEY)
+        strategies = [THEIRS, {"strategy": "server", "params": {"name": "bad"}}]
+        comparison = launch(texts=2, strategies=strategies, sampling={"max_new_tokens": 16})
+        make_worker(queue="light").look()
+        make_worker("w2").look()
+    comparison.job.refresh_from_db()
+    bad.refresh_from_db()
+    assert comparison.job.state == "failed" and "broke off with an error: bad key (key)" in comparison.job.reason
+    finished = Sample.objects.finished().values_list("run__label", flat=True)
+    assert sorted(finished) == ["autoregressive"] * 2 + ["server:bad"] + ["server:theirs"] * 2
+    tables = (Endpoint, JobEvent, Sample, Comparison, Job)
+    stored = [repr(list(each.objects.values())) for each in tables]
+    assert not any(KEY in each for each in stored) and "(key)" in stored[0] and "(key)" in stored[2]
+
+
+@LINUX
+def test_a_comparison_with_a_server_goes_on_where_its_worker_was_killed(launch, team, make_worker, honest):
+    answer, tokens = honest("llamacpp"), 24  # more than a warm-up has
+    stuck, go_on = threading.Event(), threading.Event()
+    asked_for: list[tuple[int, ...]] = []
+
+    def script(asked: Asked) -> Reply:
+        reply = answer(asked)
+        if asked.method != "POST" or asked.body.get("n_predict") != tokens:
+            return reply
+        asked_for.append(tuple(asked.body["prompt"]))
+        if len(asked_for) != 3:
+            return reply
+        return Reply([*reply.pieces[:2], stuck.set, lambda: go_on.wait(DEADLINE), *reply.pieces[2:]])
+
+    def kept() -> dict[object, int]:
+        return dict(Sample.objects.finished().values_list("pk", "last_seq"))
+
+    with serving(script) as wire:
+        register(team, wire.address, deadline_s=600)
+        comparison = launch(texts=5, tokens=tokens, strategies=[THEIRS])
+        with killable_worker() as worker:
+            assert stuck.wait(DEADLINE)
+            theirs = Sample.objects.filter(run__strategy="server")
+            until(lambda: theirs.finished().count() == 2, "the first two samples to be stored")
+            worker.kill()
+        before = kept()
+        go_on.set()
+        make_worker(killing.NAME).look()
+    assert succeeded(comparison).job.attempt == 2
+    assert before.items() <= kept().items()
+    samples = list(Sample.objects.select_related("run", "prompt"))
+    made = sorted((sample.run.label, sample.prompt.name) for sample in samples)
+    assert made == sorted((label, str(n)) for label in ("autoregressive", "server:theirs") for n in range(1, 6))
+    assert all(is_whole(sample) and sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+    assert {sample.attempt for sample in samples if sample.pk not in before} == {2}
+    assert Counter(asked_for) == {prompt: 1 + (prompt == asked_for[2]) for prompt in asked_for}
+    assert len(asked_for) == 6
+
+
+def test_a_server_behind_the_operators_own_authority_is_asked_and_one_behind_another_is_not(
+    team, make_worker, honest, settings, tmp_path
+):
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "others").mkdir()
+    ours, others = Authority(tmp_path / "ours"), Authority(tmp_path / "others")
+    settings.SERVER_CERTIFICATES = str(ours.file)
+    with serving(honest("llamacpp"), ours.tls()) as one, serving(honest("llamacpp"), others.tls()) as two:
+        known, unknown = register(team, one.address), register(team, two.address, name="unknown")
+        make_worker(queue="light").look()
+    known.refresh_from_db()
+    unknown.refresh_from_db()
+    assert (known.state, unknown.state) == ("ready", "refused"), known.reason
+    assert "unknown cannot be trusted: unable to get local issuer certificate" in unknown.reason
+    assert not two.asked
+
+
+@pytest.fixture
+def checked(team, make_worker):
+    def check(url: str, **more: Any) -> Endpoint:
+        theirs = register(team, url, **more)
+        make_worker(queue="light").look()
+        theirs.refresh_from_db()
+        return theirs
+
+    return check
+
+
+def test_a_worker_checks_a_server_and_says_in_words_what_it_answers(checked, wire):
+    theirs = checked(wire.address)
+    assert (theirs.state, theirs.reason, theirs.serves) == ("ready", "", "m")
+    told = [finding["sentence"] for finding in theirs.findings]
+    assert "It serves m." in told and "Prompts go to it as token ids." in told
+
+
+def test_a_server_that_fails_its_check_is_refused_with_the_address_that_was_asked_and_without_its_key(checked):
+    told = f'{{"error": "no such key: {KEY}"}}'.encode()
+    with serving(lambda asked: Reply([told], 401 if "Authorization" in asked.headers else 404)) as wire:
+        absent = checked(f"{wire.address}/v1", dialect="vllm")
+        closed = checked(wire.address, key=KEY, name="closed")
+    assert (absent.state, absent.findings) == ("refused", [])
+    assert f"{wire.address}/health answers 404" in absent.reason
+    assert closed.state == "refused" and "401" in closed.reason and KEY not in closed.reason
+
+
+def test_an_address_that_the_operator_does_not_allow_is_never_connected_to(team, make_worker, wire, settings):
+    theirs = register(team, wire.address.replace("127.0.0.1", "localhost"))
+    settings.SERVERS = allowed(["10.0.0.0/8"])
+    make_worker(queue="light").look()
+    theirs.refresh_from_db()
+    assert theirs.state == "refused" and "the operator does not allow" in theirs.reason
+    assert not wire.asked
+
+
+def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
+    dataset = prompts(team, ["w1 w2 w3", "w2 w3 w4"])
+    with serving(honest("openai")) as one, serving(honest("llamacpp")) as two:
+        register(team, one.address, dialect="openai")
+        register(team, two.address, name="others")
+        others = {"strategy": "server", "params": {"name": "others"}}
+        asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
+        spec = specify(dataset=dataset, **asked)
+        comparison = comparisons.launch(name="alone", spec=spec, by=team)
+        make_worker().look()
+    succeeded(comparison)
+    shown = report(comparison)
+    assert (shown["baseline"], shown["strategies"][0]["is_baseline"]) == ("server:theirs", True)
+    assert [row["audit"]["identical"] for row in shown["strategies"]] == [2, 2]
+    samples = Sample.objects.select_related("run")
+    assert {(sample.new_tokens, sample.device) for sample in samples} == {(12, "the servers' own machines")}
+    for sample in samples:
+        delivered = [event for event in trace.read(sample=sample, after=0, limit=100).events if "count" in event]
+        assert "".join(event["text"] for event in delivered) == sample.numbers["text"]
+
+
+def test_a_server_on_this_machine_is_known_by_its_process_so_that_its_work_is_no_noise(wire):
+    here = EndpointSpec("here", wire.address, "llamacpp")
+    elsewhere = EndpointSpec("elsewhere", "http://192.0.2.1:80", "llamacpp")
+    assert local_pids([here, elsewhere]) == [os.getpid()]

@@ -1,0 +1,69 @@
+"""An engine that says nothing is judged by the processor time it got. A loop that goes on is a sign of life."""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from tests.machines.worker.silent import AtRounds, Silent
+from webapp.jobs.models import Job
+from worker.engine_process import EngineDied, EngineProcess
+from worker.engine_reports import reports
+from worker.messages import AtWork, Ended
+from worker.pulse import Hold
+from worker.spent import ProcessTime
+
+
+@pytest.fixture
+def own():
+    engine = EngineProcess()
+    yield engine
+    engine.end()
+
+
+def end_of(engine: EngineProcess) -> EngineDied:
+    """Have an engine do nothing, and lose patience with it."""
+    engine.patience = 1.0
+    with pytest.raises(EngineDied, match="said nothing for") as death:
+        list(reports(Hold(Job()), engine, Silent()))
+    return death.value
+
+
+def test_an_engine_that_does_nothing_is_ended_and_that_counts(own):
+    assert end_of(own).counts
+
+
+@pytest.mark.parametrize(
+    ("waited_s", "worked_s", "is_given_up", "counts"),
+    [
+        (299, 0, False, None),
+        (301, 0, True, True),
+        (301, 301, True, True),
+        (301, 27, False, None),  # a busy machine gives it 9 % of a core
+        (1501, 135, True, False),
+    ],
+    ids=["early", "hangs", "works in vain", "starves", "starves for long"],
+)
+def test_silence_is_judged_by_the_processor_time_that_the_engine_got(own, waited_s, worked_s, is_given_up, counts):
+    clock, spent = iter([0, *[waited_s] * 99]), iter([0, *[worked_s] * 99])
+    silence = ProcessTime(os.getpid(), 300.0, lambda: next(clock), lambda pid: next(spent))
+    assert (silence.is_over or silence.is_idle or silence.is_stuck) == is_given_up
+    if is_given_up:
+        death = own.give_up(silence)
+        assert death.counts == counts
+        assert ("so busy that it got only 135 s" in str(death)) == (not counts)
+
+
+def test_a_loop_that_goes_on_is_a_sign_of_life_that_no_job_is_told(own):
+    own.submit(AtRounds(3))
+    said = []
+    while not said or not isinstance(said[-1], Ended):
+        said += [report for report in [own.receive(1.0)] if report]
+    assert [type(report) for report in said] == [AtWork, Ended]
+    assert list(reports(Hold(Job()), own, AtRounds(3))) == []
+
+
+def test_what_an_engine_said_last_is_of_the_order_in_hand(own):
+    assert list(reports(Hold(Job()), own, AtRounds(1))) == []
+    assert "A line of this order." not in str(end_of(own))

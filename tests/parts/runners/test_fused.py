@@ -1,0 +1,604 @@
+"""Kernels that replace several launches: used where they are right and faster, never otherwise."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from functools import partial
+from importlib.util import find_spec
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+from torch.utils._python_dispatch import TorchDispatchMode
+
+from decoding.models import fast
+from decoding.models.fast import fused, products
+from decoding.models.fast.attention import attend_chains
+from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
+from decoding.models.fast.linear import Layout
+from decoding.models.fast.runner import FastRunner
+from tests.kit.models import LLAMA, fast_runner, save
+from tests.kit.passes import CASES, LONG, assert_near, played, shape, walk
+from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
+
+ROOT = Path(__file__).parents[3]
+CPU = torch.device("cpu")
+TILES = {rows: dict.fromkeys(("qkv", "out", "inner", "down", "head"), 16) for rows in products.ROWS}
+PLAIN = Kernels(
+    gate=silu_gate, norm=fused.rms_norm, place=fused.place, attend=attend_chains, attend_once=attend_chains,
+    product=fused.product, tiles=TILES,
+)  # fmt: skip
+DTYPES = [torch.float32, torch.float16, torch.bfloat16]
+
+
+def clock(kernel_takes: float) -> Any:
+    """Capturing that times kernels as told, the plain way with 1 ms."""
+    times = iter([kernel_takes, 1.0])
+    made: Any = Rehearsal()
+    made.time = lambda work: (work(), next(times))[1]
+    return made
+
+
+@pytest.mark.parametrize("model_type", [name for name in CASES if name != "gpt2"])
+def test_a_pass_with_kernels_is_the_sliced_one(tmp_path: Path, model_type: str) -> None:
+    """Torch's own launches stand in for kernels."""
+    folder = save(tmp_path, model_type, **CASES[model_type])
+    runner = fast_runner(folder, static=True)
+    runner.decoder.kernels = PLAIN
+    rehearse(runner)
+    torch.testing.assert_close(walk(runner), walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
+
+
+@pytest.mark.parametrize("model_type", [name for name in CASES if name != "gpt2"])
+def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
+    folder, rehearsal = save(tmp_path, model_type, **CASES[model_type]), Rehearsal()
+    model = fast_runner(folder, static=True, capturing=rehearsal).model
+    model.decoder.kernels = PLAIN
+    runners = model.new_runners(3)
+    for _ in range(2):
+        for got, want in played(runners, fast_runner(folder).model):
+            torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", ["attend", "attend_once"])
+def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path, name: str) -> None:
+    rows: list[int] = []
+
+    def noted(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+        rows.append(len(queries))
+        return queries.flatten(1)
+
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    named: dict[str, Any] = {name: noted}
+    runner.decoder.kernels = Kernels(**named)
+    rehearse(runner)
+    runner.extend([1, 2, 3])
+    for _ in range(2):
+        runner.extend([4])
+    with Launches() as seen:
+        rows.clear()
+        runner.extend([5])
+    assert rows == [1] * runner.decoder.shape.layers and not {"masked_fill_", "lt", "ge"} & {*seen.names}
+    rows.clear()
+    for _ in range(3):
+        runner.fork([6, 5]).extend([1, 2])
+    assert not rows
+
+
+def test_a_chain_keeps_its_mask_where_that_is_faster(tmp_path: Path) -> None:
+    """How often a kernel is asked says whether it is used: once in each form to be timed, then never."""
+    asked = 0
+
+    def slow(*tried: Any) -> Tensor:
+        nonlocal asked
+        asked += 1
+        return attend_chains(*tried)
+
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    runner.decoder.kernels = Kernels(attend=slow)
+    rehearsal = rehearse(runner)
+    rehearsal.time = lambda work, calls=1: (before := asked, work(), float(asked > before))[2]  # type: ignore[method-assign]
+    for start in range(8):
+        runner.extend([start])
+    assert asked == rehearsal.recorded
+
+
+def test_a_pass_asks_for_the_gate_kernel_that_is_set_now(tmp_path: Path) -> None:
+    asked = []
+
+    def noted(both: Tensor) -> Tensor:
+        asked.append(len(both))
+        return silu_gate(both)
+
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    for kernels in (Kernels(gate=noted), Kernels()):
+        runner.decoder.kernels = kernels
+        runner.extend([1, 2])
+    assert asked == [2] * runner.decoder.shape.layers
+
+
+def test_a_way_to_attend_that_fails_is_not_used_and_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    runner.decoder.kernels = Kernels(attend=lambda *given: breaks())
+    rehearse(runner)
+    for token in range(4):
+        got = runner.extend([token])
+    torch.testing.assert_close(got, fast_runner(tmp_path).extend([*range(4)]), atol=1e-4, rtol=1e-4)
+    assert "no compiler" in caplog.text
+
+
+def trials(dtype: torch.dtype) -> list[tuple[Any, Any, tuple[Tensor, ...]]]:
+    layout = Layout("plain", dtype, is_fused=True)
+    return [
+        (silu_gate, silu_gate, fused.gate_trial(shape(), layout, CPU)),
+        (in_slab(fused.place), in_slab(fused.place), fused.place_trial(shape(), layout, CPU)),
+    ]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_kernel_is_used_if_it_is_right_and_faster(dtype: torch.dtype) -> None:
+    for kernel, plain, tried in trials(dtype):
+        assert why_not(kernel, plain, tried, clock(0.5)) is None
+        assert "It takes 2000.0 µs" in (why_not(kernel, plain, tried, clock(2.0)) or "")
+
+
+def forgets_to_write(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    return fused.place(heads, turns, slots, storage.clone())
+
+
+def takes_another_slot(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    return fused.place(heads, turns, slots - 1, storage)
+
+
+def turns_nothing(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    return fused.place(heads, torch.ones_like(turns), slots, storage)
+
+
+def takes_storage_for_whole(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
+    """Write where the slots would lie if the storage were no part of a slab."""
+    _, keys, capacity, width = storage.shape
+    strides = keys * capacity * width, capacity * width, width, 1
+    return fused.place(heads, turns, slots, storage.as_strided(storage.shape, strides))
+
+
+def says_nan(both: Tensor) -> Tensor:
+    return silu_gate(both) * float("nan")
+
+
+def takes_the_wrong_half(both: Tensor) -> Tensor:
+    return silu_gate(both.roll(both.shape[1] // 2, 1))
+
+
+def breaks(*tensors: Tensor | None, **how: object) -> Tensor:
+    raise SyntaxError("at 24:8\n    there = storage\n    ^\nno compiler")
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast(dtype: torch.dtype) -> None:
+    (_, gate, of_gate), (_, place, of_place) = trials(dtype)
+    for kernel in (forgets_to_write, takes_another_slot, turns_nothing, takes_storage_for_whole):
+        assert not is_right(in_slab(kernel), place, of_place)
+    for wrong in (says_nan, takes_the_wrong_half):
+        assert not is_right(wrong, gate, of_gate)
+    assert why_not(in_slab(forgets_to_write), place, of_place, clock(0.1)) == "Its numbers are not torch's."
+    assert why_not(in_slab(breaks), place, of_place, clock(0.1)) == "SyntaxError: at 24:8: no compiler"
+
+
+def sees_what_follows(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    return attend_chains(queries, storage, positions + 1, None)
+
+
+def sees_too_far_back(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    return attend_chains(queries, storage, positions, window and window + 1)
+
+
+def reads_the_first_text(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    return attend_chains(queries, storage[:, :, :1].expand_as(storage), positions, window)
+
+
+def gives_neighbouring_heads_one_key(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+    dealt = queries.unflatten(1, (storage.shape[1], -1)).transpose(1, 2).flatten(1, 2)
+    return attend_chains(dealt, storage, positions, window)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_attention_that_is_wrong_or_breaks_is_not_used(dtype: torch.dtype) -> None:
+    window = fused.WINDOW
+    tried = fused.attend_trials(shape(), Layout("plain", dtype, is_fused=True), CPU)
+    plain = partial(attend_chains, window=window)
+    assert not any(why_wrong(plain, plain, one) for one in tried)
+    for wrong in (sees_what_follows, sees_too_far_back, reads_the_first_text, gives_neighbouring_heads_one_key, breaks):
+        assert any(why_wrong(partial(wrong, window=window), plain, one) for one in tried)
+
+
+def multiplying(tmp_path: Path, dtype: str = "bfloat16", **changed: Any) -> Any:
+    """A decoder whose kernel for products is torch's own launches."""
+    decoder = fast_runner(save(tmp_path, "llama", **LLAMA | changed), static=True, dtype=dtype).decoder
+    decoder.kernels = Kernels(product=fused.product)
+    return decoder
+
+
+def adds_one(rows: Tensor, *more: Any, **how: Any) -> Tensor:
+    return fused.product(rows + 1, *more, **how)
+
+
+def forgets_the_residual(*given: Any, residual: Tensor | None = None, **how: Any) -> Tensor:
+    found = fused.product(*given, **how)
+    return found if residual is None else residual.copy_(found)
+
+
+def prefers(*liked: int) -> Any:
+    """Capturing in which a part's launches take 1 ms with these tiles, and else 2 ms."""
+    made: Any = Rehearsal()
+    order = itertools.cycle((None, *products.TILES))
+    made.time = lambda work, calls: (work(), 1.0 if next(order) in liked else 2.0)[1]
+    return made
+
+
+def test_products_of_a_few_rows_take_the_tiles_that_are_fastest(tmp_path: Path) -> None:
+    decoder = multiplying(tmp_path)
+    decoder.kernels = found = products.with_tiles(decoder, prefers(32))
+    assert found.tiles == {rows: dict.fromkeys(products.parts_of(decoder), 32) for rows in products.ROWS}
+    assert found.tiles_for(3) == found.tiles[4] and found.tiles_for(9) and not found.tiles_for(17)
+    assert "1 row: torch 666.7, tiles of 16 666.7, tiles of 32 333.3 µs; 4 rows: " in found.told["product of qkv"]
+    assert found.told["product"] == "used"
+
+
+def test_products_stay_torchs_where_tiles_are_slower_wrong_or_fail(tmp_path: Path) -> None:
+    decoder = multiplying(tmp_path)
+    assert not products.with_tiles(decoder, prefers()).tiles
+    for wrong, part in ((adds_one, "head"), (forgets_the_residual, "out")):
+        decoder.kernels = Kernels(product=wrong)
+        assert "Its numbers are not torch's." in products.with_tiles(decoder, prefers(16)).told[f"product of {part}"]
+    decoder.kernels = Kernels(product=breaks)
+    found = products.with_tiles(decoder, prefers(16))
+    assert not found.names and found.told["product of head"].count("SyntaxError") == len(products.TILES)
+
+
+def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    monkeypatch.delitem(sys.modules, "decoding.models.fast.triton_kernels", raising=False)
+    monkeypatch.delattr(fast, "triton_kernels", raising=False)
+    rehearsal: Any = Rehearsal()
+    rehearsal.device = CPU
+    kernels = chosen(shape(), Layout("plain", torch.float32, is_fused=True), rehearsal)
+    assert not kernels.names and "triton" in kernels.told["attend"]
+
+
+def test_a_model_says_why_kernels_are_not_used(tmp_path: Path) -> None:
+    """Triton has no way to run them on a CPU."""
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal())
+    assert {*runner.facts.kernels} == {*fused.NAMES, "product"}
+    assert all("Error: " in why or "16-bit" in why for why in runner.facts.kernels.values())
+
+
+# numpy 2.4 makes no int of an array of one element, which Triton's interpreter asks for at the ends of loops.
+# Triton 3.9 makes int32 of some masks, and refuses them.
+INTERPRETER = """
+from triton.runtime import interpreter
+
+patch = interpreter._patch_lang_tensor
+load, store = interpreter.InterpreterBuilder.create_masked_load, interpreter.InterpreterBuilder.create_masked_store
+
+def loaded(self, places, mask, *rest):
+    mask.data = mask.data.astype(bool)
+    return load(self, places, mask, *rest)
+
+def stored(self, places, values, mask, *rest):
+    mask.data = mask.data.astype(bool)
+    return store(self, places, values, mask, *rest)
+
+def patched(tensor, scope):
+    patch(tensor, scope)
+    scope.set_attr(tensor, "__index__", lambda self: int(self.handle.data.item()))
+
+interpreter._patch_lang_tensor = patched
+interpreter.InterpreterBuilder.create_masked_load = loaded
+interpreter.InterpreterBuilder.create_masked_store = stored
+"""
+
+INTERPRETED = """
+from dataclasses import replace
+from functools import partial
+import torch
+from decoding.models.fast import fused, triton_kernels
+from decoding.models.fast.linear import Layout
+from tests.kit.passes import shape
+
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+print(fused.why_wrong_best(triton_kernels.best, device) is None)
+print(fused.why_wrong_best(lambda scores: triton_kernels.best(scores[:, :8500]), device) is not None)
+for dtype in (torch.float32, torch.float16, torch.bfloat16):
+    for changed in ({}, {"hidden_size": 144, "num_key_value_heads": 6, "intermediate_size": 1500}):
+        layout = Layout("plain", dtype, is_fused=True)
+        gate, place = (trial(shape(**changed), layout, device) for trial in (fused.gate_trial, fused.place_trial))
+        norm = fused.head_norm_trial(replace(shape(**changed), family="qwen3"), device)
+        print(fused.is_right(triton_kernels.gate, fused.silu_gate, gate))
+        rows = fused.norm_trial(shape(**changed), layout, device)
+        print(fused.is_right(partial(triton_kernels.norm, eps=1e-5), partial(fused.rms_norm, eps=1e-5), rows))
+        for how in ({}, {"head_norm": norm, "eps": 1e-6}):
+            ours, plain = (partial(each, **how) for each in (triton_kernels.place, fused.place))
+            print(fused.is_right(fused.in_slab(ours), fused.in_slab(plain), place))
+            print(fused.is_right(ours, plain, (*place[:3], place[3][:, :, 0].contiguous())))
+"""
+
+
+@pytest.mark.slow
+def test_tritons_kernels_are_right() -> None:
+    """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
+    assert interpreted(INTERPRETED).split() == ["True"] * 38
+
+
+MULTIPLYING = """
+import numpy as np
+import torch
+from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
+from triton import language as tl
+from decoding.models.fast import fused, triton_kernels
+
+multiply = InterpreterBuilder.create_dot
+
+def widened(handle):
+    whole = (handle.data.astype(np.uint32) << 16).view(np.float32)
+    return TensorHandle(whole, tl.float32) if handle.dtype.scalar == tl.bfloat16 else handle
+
+# The interpreter keeps bfloat16 as 16 bits, and would multiply them as integers.
+InterpreterBuilder.create_dot = lambda self, a, b, *rest: multiply(self, widened(a), widened(b), *rest)
+device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
+"""
+
+PRODUCTS = (
+    MULTIPLYING
+    + """
+torch.manual_seed(1)
+forms = (torch.bfloat16, 256, 64, 16), (torch.bfloat16, 280, 84, 32), (torch.float16, 280, 84, 16)
+for dtype, width, size, tile in forms:
+    given, residual, weight, bias = (
+        torch.randn(*of, dtype=dtype, device=device) for of in ((5, width), (5, size), (size, width), (size,))
+    )
+    weight.mul_(width**-0.5)
+    for bias, adds in ((None, False), (bias, False), (None, True), (bias, True)):
+        def of(kernel, given, residual):
+            return kernel(given, weight, bias, tile=tile, residual=residual if adds else None)
+        ours, plain = (lambda *t, k=kernel: of(k, *t) for kernel in (triton_kernels.product, fused.product))
+        print(fused.is_right(ours, plain, (given, residual)))
+        print(torch.equal(ours(given[1:2], residual[1:2].clone()), ours(given, residual.clone())[1:2]))
+"""
+)
+
+
+@pytest.mark.slow
+@on_a_gpu
+def test_tritons_products_are_right_and_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
+    """Without a GPU, in Triton's interpreter."""
+    assert interpreted(PRODUCTS).split() == ["True"] * 3 * 4 * 2
+
+
+ATTENDING = (
+    MULTIPLYING
+    + """
+from decoding.models.fast.attention import attend_chains
+from decoding.models.fast.linear import Layout
+from tests.kit.passes import shape
+
+narrow, wide = shape(), shape(hidden_size=144, num_key_value_heads=6)
+arrived = torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device=device)
+for dtype, form, window, which, counted in (
+    (torch.float32, narrow, None, 0, arrived), (torch.float32, narrow, fused.WINDOW, 2, None),
+    (torch.float32, wide, None, 1, arrived), (torch.float16, narrow, None, 2, arrived),
+    (torch.bfloat16, narrow, None, 1, None), (torch.bfloat16, narrow, fused.WINDOW, 0, arrived),
+    (torch.bfloat16, narrow, fused.WINDOW, 0, None), (torch.bfloat16, wide, None, 2, arrived),
+    (torch.bfloat16, narrow, None, 3, arrived),
+):
+    tried = fused.attend_trials(form, Layout("plain", dtype, is_fused=True), device)[which]
+    ours, plain = lambda *of: triton_kernels.attend(*of, window, counted), lambda *of: attend_chains(*of, window)
+    print(fused.is_right(ours, plain, tried) and not arrived.any())
+"""
+)
+
+
+@pytest.mark.slow
+def test_tritons_attention_is_right() -> None:
+    """One row of each text of a slab and several, grouped heads and one head for each, with and without a window, in
+    two launches and in one, which leaves zeros to the next."""
+    assert interpreted(ATTENDING).split() == ["True"] * 9
+
+
+def interpreted(code: str, *arguments: str) -> str:
+    """Run code where Triton interprets its kernels, or on the GPU if there is one."""
+    if torch.cuda.is_available():
+        return run(code, *arguments)
+    return run(INTERPRETER + code, *arguments, TRITON_INTERPRET="1")
+
+
+def run(code: str, *arguments: str, **variables: str) -> str:
+    if find_spec("triton") is None:
+        pytest.skip("Triton is not built for this system")
+    command = [sys.executable, "-c", code, *arguments]
+    return subprocess.check_output(command, cwd=ROOT, env=os.environ | variables, text=True)
+
+
+COMPILED = """
+import sys
+from itertools import product
+from triton import compile
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from decoding.models.fast import products, triton_kernels
+
+LIMITS = {"80": (166912, False), "89": (101376, False), "90": triton_kernels.HOPPER}  # A100, L4, H100
+ITEMS = {"bf16": 2, "fp16": 2, "fp32": 4}
+POINTERS = {"positions": "*i64", "slots": "*i64", "ids": "*i32", "arrived": "*i32"}
+POINTERS |= dict.fromkeys(("turns", "head_norm", "found", "weights", "scores", "tops"), "*fp32")
+LONG = ("queries", "storage", "heads", "both", "out", "given", "weight", "bias", "norm")
+
+def compiled(target, kernel, dtype, out=None, stages=3, **constants):
+    pointers = POINTERS | dict.fromkeys(LONG, "*" + dtype) | ({"out": out} if out else {})
+    signature = {name: "constexpr" if name in constants else pointers.get(name, "i32") for name in kernel.arg_names}
+    signature |= {name: "fp32" for name in ("scale", "eps") if name in signature}
+    wide = [n for n in kernel.arg_names if signature[n][0] == "*" or n.startswith("by_") or n == "width"]
+    made = compile(
+        ASTSource(
+            fn=kernel, signature=signature,
+            constexprs={(kernel.arg_names.index(name),): value for name, value in constants.items()},
+            attrs={(kernel.arg_names.index(name),): [["tt.divisibility", 16]] for name in wide},
+        ),
+        target=GPUTarget("cuda", int(target), 32), options={"num_stages": stages},
+    )
+    print(made.metadata.shared <= LIMITS[target][0] and len(made.asm["cubin"]) > 0)
+
+def attention(target, dtype, width, rows):
+    keys, stages = triton_kernels.keys_and_stages(rows, width, ITEMS[dtype], *LIMITS[target])
+    sizes = {"WIDTH": width, "PADDED": width, "ROWS": rows, "BLOCK": keys}
+    for arrived in ({"arrived": None}, {}):  # two launches, and one
+        compiled(target, triton_kernels._attend_to_part, dtype, stages=stages, **sizes, **arrived)
+
+def others():
+    for parts in (1, 8, 64):  # of scores
+        compiled("90", triton_kernels._best_of_parts, "fp32", out="*i64", PARTS=parts)
+    compiled("90", triton_kernels._best_of_part, "fp32", BLOCK=triton_kernels.SCORES_AT_ONCE)
+    for dtype in ITEMS:
+        compiled("90", triton_kernels._gate, dtype, BLOCK=triton_kernels.BLOCK)
+        for block in (512, 2048, 8192):
+            compiled("90", triton_kernels._norm, dtype, BLOCK=block)
+        for width, parts in product((64, 128, 256), (1, 16, triton_kernels.PROGRAMS)):
+            compiled("90", triton_kernels._combine, dtype, WIDTH=width, PADDED=width, PARTS=parts)
+        for pairs, norms in product((32, 64, 128), (False, True)):
+            compiled("90", triton_kernels._place, dtype, PAIRS=pairs, PADDED=pairs, NORMS=norms)
+    sizes = {"ROWS": triton_kernels.MOST_FEW, "BLOCK": triton_kernels.WIDTH_AT_ONCE}
+    for dtype, tile, bias, adds in product(("bf16", "fp16"), products.TILES, (False, True), (False, True)):
+        how = {"TILE": tile, "HAS_BIAS": bias, "ADDS": adds}
+        compiled("90", triton_kernels._product, dtype, stages=4, **sizes, **how)
+
+for form in sys.argv[1:]:
+    target, dtype, *sizes = form.split("-")
+    attention(target, dtype, *map(int, sizes))
+if target == "90":
+    others()
+"""
+WIDTHS, ROWS = (64, 128, 256), (16, 32, 64)
+HALVES = [f"90-{dtype}-{width}-{rows}" for dtype, width, rows in product(("bf16", "fp16"), WIDTHS, ROWS)]
+FORMS = HALVES + [f"90-fp32-{width}-16" for width in WIDTHS]
+
+
+@pytest.mark.slow
+def test_all_of_tritons_kernels_compile_for_a_hopper_gpu(tmp_path: Path) -> None:
+    """No GPU is needed for that."""
+    told = run(COMPILED, *FORMS, TRITON_CACHE_DIR=str(tmp_path)).split()
+    assert told == ["True"] * (2 * len(FORMS) + 4 + 3 * 19 + 16)
+
+
+@pytest.mark.slow
+def test_tritons_attention_fits_into_the_shared_memory_of_smaller_gpus(tmp_path: Path) -> None:
+    forms = ["80-bf16-256-64", "80-fp32-256-16", "89-bf16-256-64", "89-fp32-128-16"]
+    assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * 2 * len(forms)
+
+
+IN_A_SLAB = """
+import sys
+from pathlib import Path
+from decoding.models.fast import triton_kernels
+from decoding.models.fast.fused import Kernels
+from tests.kit.models import fast_runner
+from tests.kit.passes import played
+
+model = fast_runner(Path(sys.argv[1]), static=True).model
+model.decoder.kernels = Kernels(gate=triton_kernels.gate, norm=triton_kernels.norm, place=triton_kernels.place)
+for got, want in played(model.new_runners(3), fast_runner(Path(sys.argv[1])).model):
+    print((got - want).abs().max().item() < 1e-4)
+"""
+
+
+@pytest.mark.slow
+def test_tritons_kernels_write_to_the_text_that_is_read_and_to_no_other_in_its_slab(tmp_path: Path) -> None:
+    small = LONG | {"num_hidden_layers": 1, "num_attention_heads": 2}
+    told = interpreted(IN_A_SLAB, str(save(tmp_path, "llama", **small))).split()
+    assert told and {*told} == {"True"}
+
+
+class Launches(TorchDispatchMode):
+    """Count the operations that a GPU would launch: those that write, in place or to memory of their own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.names: list[str] = []
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        name = func.__name__.partition(".")[0]
+        if isinstance(result, Tensor) and (name.endswith("_") or not is_view(result, args)) and "empty" not in name:
+            self.names.append(name)
+        return result
+
+
+def is_view(result: Tensor, args: tuple[object, ...]) -> bool:
+    lying = result.untyped_storage().data_ptr()
+    return any(isinstance(arg, Tensor) and arg.untyped_storage().data_ptr() == lying for arg in args)
+
+
+def launches_of(runner: FastRunner) -> int:
+    runner.extend([1, 2, 3])
+    with Launches() as seen:
+        runner.extend([4])
+    return len(seen.names)
+
+
+def test_a_layer_of_a_static_pass_is_at_most_13_launches(tmp_path: Path) -> None:
+    """Each costs a GPU some microseconds, whatever its work. Triton's kernels make them 9."""
+    counts = []
+    for layers in (2, 3):
+        folder = save(tmp_path / str(layers), "llama", dtype=torch.bfloat16, **LLAMA | {"num_hidden_layers": layers})
+        counts.append(launches_of(fast_runner(folder, static=True, dtype="bfloat16")))
+    assert counts[1] - counts[0] <= 13
+
+
+def test_a_step_of_several_texts_is_no_more_launches_than_one_of_few(tmp_path: Path) -> None:
+    counts = []
+    for texts in (2, 5):
+        model = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal()).model
+        runners = model.new_runners(texts)
+        for _ in range(3):
+            with Launches() as seen:
+                model.extend_all([(runner, [1, 2], 2) for runner in runners])
+        counts.append(len(seen.names))
+    assert counts[0] == counts[1]
+
+
+@on_a_gpu
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: str, device: torch.device) -> None:
+    folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LONG)
+    runner = captured_runner(folder, device, dtype=dtype)
+    want = walk(fast_runner(folder, dtype="float32"))
+    own = runner.decoder.kernels
+    for kernels in (own, replace(own, tiles=TILES if own.product else {}), Kernels()):
+        runner.decoder.kernels = kernels
+        again = runner.model.new_runner()
+        assert_near(walk(again).cpu(), want)
+
+
+@pytest.mark.gpu
+@pytest.mark.parametrize(("dtype", "heads", "windows"), [
+    *((torch.bfloat16, heads, (None, fused.WINDOW)) for heads in ((32, 8, 128), (32, 8, 64), (14, 2, 64), (6, 6, 24))),
+    (torch.float32, (32, 8, 64), (fused.WINDOW,)),
+], ids=str)  # fmt: skip
+def test_on_a_gpu_attention_without_a_mask_is_that_with_one(
+    dtype: torch.dtype, heads: tuple[int, int, int], windows: tuple[int | None, ...]
+) -> None:
+    from decoding.models.fast import triton_kernels
+
+    count, keys, width = heads
+    form = shape(hidden_size=count * width, num_attention_heads=count, num_key_value_heads=keys)
+    for window in windows:
+        for tried in fused.attend_trials(form, Layout("plain", dtype, is_fused=True), torch.device("cuda:0")):
+            for arrived in (None, torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device="cuda:0")):
+                ours = partial(triton_kernels.attend, window=window, arrived=arrived)
+                assert is_right(ours, partial(attend_chains, window=window), tried)
+                assert arrived is None or not arrived.any()

@@ -1,0 +1,289 @@
+"""Every dialect in a comparison with our own loop: the wire is its own, the texts are the target's."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from decoding.backends.contestants.servers.dialects import DIALECTS
+from decoding.choice import choose
+from decoding.core.load import Load
+from decoding.dice.sampling import Sampling
+from decoding.errors import BadServer
+from decoding.measure.audit import respelled, with_end
+from decoding.measure.comparison import Measurement
+from decoding.measure.doubts import doubts
+from decoding.measure.sample import sample_from_dict
+from decoding.measure.summary import report
+from decoding.measure.verdict import verdict
+from decoding.prompts.prompt import PromptItem
+from decoding.trace.events import Delivered, Finished, Reported, Started
+from tests.kit.pairs import PROMPTS, pair
+from tests.kit.runners import RoundsDifferently
+from tests.kit.table import TableRunner
+from tests.kit.worlds import state_of, tables
+from tests.parts.servers.formats import FORMATS, prompt_of, speaking
+from tests.parts.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
+from tests.parts.servers.wire import Asked, Reply, Script, altered, events, plain
+
+TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
+IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
+
+
+def row_of(comparison: Measurement) -> tuple[dict[str, Any], list[Any]]:
+    samples = comparison.run()
+    runners = {choice.label: comparison.models.runner_of(choice) for choice in comparison.choices}
+    own = [sample for sample in samples if sample.strategy == "server:it"]
+    return report(comparison.choices, runners, samples)[-1], own
+
+
+def test_every_dialect_is_tested_here() -> None:
+    assert set(FORMATS) == set(DIALECTS)
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_reports(dialect: str) -> None:
+    with comparing(truthful(dialect), dialect) as (comparison, wire):
+        row, samples = row_of(comparison)
+    assert row["audit"] == {"identical": 3, "tie": 0, "divergent": 0, "not_compared": 0}
+    assert row["role"] == "server" and row["runner"] == DIALECTS[dialect].title
+    assert [sample.count for sample in samples] == [12, 12, 12]
+    assert row["end_to_end"]["prompts"] == 3 and row["ttft_ms"]["p50"] > 0
+    assert (row["num_target_passes"], row["draft_share"], row["verify_share"]) == (None, None, None)
+    asked = [prompt_of(body) for body in wire.sent(FORMATS[dialect][0])]
+    expected = [LETTERS.encode(p.text) if dialect in IDS else p.text for p in PROMPTS]
+    assert all(one in asked for one in expected)
+    assert doubts(samples) == []
+    if dialect in TELLING:
+        assert (row["num_spec_steps"], row["num_draft_tokens"], row["num_accepted_draft_tokens"]) == (12, 48, 21)
+        assert row["mean_acceptance_length"] == 1 + 21 / 12
+    elif dialect == "trtllm":  # tokens per pass, which holds the prompt's pass too
+        assert row["num_draft_tokens"] is None and row["num_accepted_draft_tokens"] == 21
+    else:
+        assert (row["mean_acceptance_length"], row["draft_acceptance_rate"], row["num_draft_tokens"]) == (None,) * 3
+    if dialect in ("llamacpp", "vllm"):
+        assert row["acceptance_histogram"][:5] == [3, 3, 3, 0, 3]
+        assert row["acceptance_by_position"] == [0.75, 0.5, 0.25, 0.25]
+
+
+def test_a_sample_of_a_server_survives_its_json() -> None:
+    with comparing(truthful("vllm"), "vllm") as (comparison, _):
+        _, [sample, *_] = row_of(comparison)
+    record = sample.to_dict()
+    assert sample_from_dict(record) == sample
+    del record["audit"]["server_dtype"]  # an earlier version did not know it
+    assert sample_from_dict(record).audit == sample.audit
+
+
+@pytest.mark.parametrize("dialect", FORMATS)
+def test_events_of_a_request_start_with_its_first_tokens_and_hold_every_delivery(dialect: str) -> None:
+    with asking(truthful(dialect), dialect) as (ask, _):
+        [(answer, [started, *delivered, reported, finished])] = ask("ab")
+    assert isinstance(started, Started) and isinstance(reported, Reported) and isinstance(finished, Finished)
+    assert all(isinstance(event, Delivered) for event in delivered)
+    assert sum(event.count for event in delivered) == 12 == finished.new_tokens
+    assert started.prefill_ns == delivered[0].end_ns and finished.end_ns == delivered[-1].end_ns
+    assert answer.tokens == [token for step in honest("ab", 12) for token in step]
+
+
+def test_tokens_of_one_verification_are_one_delivery_though_each_has_an_event_of_its_own() -> None:
+    steps = in_steps(range(12))
+    with asking(speaking("llamacpp", lambda *_: steps, LETTERS.decode)) as (ask, _):
+        [(_, told)] = ask("ab")
+    burst = [len(event.tokens) for event in told if isinstance(event, Delivered)]
+    assert sum(burst) == 12 and len(burst) <= len(steps)
+
+
+@pytest.mark.parametrize("load", [Load(3), Load(rate=400)], ids=str)
+def test_many_requests_at_once_get_their_own_texts_at_any_load(load: Load) -> None:
+    texts = ["ab", "c", "dd", "abc", "la", "k"]
+    with asking(truthful("vllm"), "vllm") as (ask, _):
+        found = sorted(answer.text for answer, _ in ask(*texts, load=load))
+    assert found == sorted(LETTERS.decode([t for step in honest(text, 12) for t in step]) for text in texts)
+
+
+def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
+    with comparing(truthful("vllm"), "vllm") as (comparison, _):
+        comparison.prompts = [PromptItem(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
+        comparison.choices = [choice.at(Load(2)) for choice in comparison.choices]
+        samples = comparison.run()
+    assert len(samples) == 16
+    assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}
+
+
+def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
+    made = {"drafts": 7.0, "draft_tokens": 28.0, "accepted_tokens": 11.0}
+    places = [5.0, 3.0, 2.0, 1.0]
+    silent = truthful("vllm")
+
+    def script(asked: Asked) -> Reply:
+        if asked.path == "/metrics":
+            lines = [f'vllm:spec_decode_num_{name}_total{{engine="0"}} {value}' for name, value in made.items()]
+            lines += [
+                f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{place}"}} {count}'
+                for place, count in enumerate(places)
+            ]
+            lines.append(f'vllm:prefix_cache_hits_total{{engine="0"}} {made["drafts"] * 2}')
+            return Reply(["\n".join(lines).encode()])
+        reply = silent(asked)
+        if asked.path == "/v1/completions":
+            made.update(drafts=made["drafts"] + 4, draft_tokens=made["draft_tokens"] + 16)
+            made["accepted_tokens"] += 7
+            places[:] = [count + more for count, more in zip(places, (3, 2, 1, 1), strict=True)]
+            reply = Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])
+        return reply
+
+    with asking(script, "vllm") as (ask, _):
+        [(_, told), (_, again)] = ask("ab", "c")
+    for reported in (told[-2], again[-2]):
+        assert isinstance(reported, Reported) and reported.source == "metrics"
+        counted = (reported.num_spec_steps, reported.num_draft_tokens, reported.num_accepted_draft_tokens)
+        assert counted == (4, 16, 7) and reported.acceptance_histogram == (1, 1, 1, 0, 1)
+        assert reported.cached_tokens == 8
+
+
+def test_each_dialect_keeps_prefix_caches_out_where_a_request_can() -> None:
+    bodies = {}
+    for dialect in ("llamacpp", "vllm"):
+        with asking(truthful(dialect), dialect) as (ask, wire):
+            ask("ab", "ab")
+            bodies[dialect] = wire.sent(FORMATS[dialect][0])
+    assert [body["cache_prompt"] for body in bodies["llamacpp"]] == [False, False]
+    assert len({body["cache_salt"] for body in bodies["vllm"]}) == 2
+
+
+def test_a_prompt_that_came_out_of_a_cache_is_named() -> None:
+    with comparing(altered(truthful("sglang"), '"cached_tokens": 0', '"cached_tokens": 2'), "sglang") as (
+        comparison,
+        _,
+    ):
+        _, samples = row_of(comparison)
+    assert "server:it took prompt tokens from its prefix cache on 3 of 3 samples" in doubts(samples)[0]
+
+
+def test_ignore_eos_and_sampling_reach_the_server_in_its_own_words() -> None:
+    sampling = Sampling(temperature=0.7, top_k=5, top_p=0.9, ignore_eos=True, max_new_tokens=12, stop=("zz",))
+    with asking(truthful("sglang"), "sglang") as (ask, wire):
+        ask("ab", sampling=sampling)
+    sent = wire.sent("/generate")[0]["sampling_params"]
+    assert (sent["ignore_eos"], sent["top_k"], sent["stop"], sent["max_new_tokens"]) == (True, 5, ["zz"], 12)
+
+
+def test_sampling_that_a_request_cannot_ask_for_is_refused() -> None:
+    with asking(truthful("transformers"), "transformers") as (ask, _):
+        with pytest.raises(BadServer, match="has no field to ignore the end token"):
+            ask("ab", sampling=Sampling(max_new_tokens=4, ignore_eos=True))
+        [(answer, _)] = ask("ab")
+    assert len(answer.tokens) == 12
+
+
+def test_speculation_off_is_checked_by_what_the_server_does() -> None:
+    with asking(truthful("llamacpp")) as (ask, wire):
+        [(answer, _)] = ask("ab", choice=server_choice(speculation="off"))
+        assert wire.sent("/completion")[0]["speculative.n_max"] == 0
+    assert "ignores speculative.n_max. Start a second server without a draft" in str(answer)
+
+
+def test_a_server_that_decodes_something_else_is_found_with_the_place() -> None:
+    def other(prompt: Any, room: int) -> list[list[int]]:
+        tokens = [token for step in honest(prompt, room) for token in step]
+        tokens[5] = (tokens[5] + 1) % 12
+        return in_steps(tokens)
+
+    for dialect in ("llamacpp", "openai"):  # ids, and text alone
+        with comparing(speaking(dialect, other, LETTERS.decode), dialect) as (comparison, _):
+            row, samples = row_of(comparison)
+        assert row["audit"]["divergent"] == 3, dialect
+        assert [(s.audit.position, s.audit.gap > 8) for s in samples] == [(5, True)] * 3, dialect
+        assert "server:it does not write the target's text on 3 of 3 samples" in doubts(samples)[0]
+
+
+def close_calls(gap: float, best_logit: float = 18.2) -> Tensor:
+    """Rows of a target whose best two tokens lie this close; the second is the one after the best."""
+    own, _ = tables(12, 7)
+    best = own.argmax(-1, keepdim=True)
+    return own.scatter(1, best, best_logit).scatter(1, (best + 1) % 12, best_logit - gap)
+
+
+@pytest.mark.parametrize(
+    ("dtype", "gap", "outcome", "words"),
+    [
+        ("bfloat16", 0.042, "tie", "differs by a tie in bfloat16, the server's rounding, on 3."),
+        ("float16", 0.042, "tie", "differs by a tie in float16, the server's rounding, on 3."),
+        ("float32", 0.00001, "tie", "differs by a numeric tie on 3."),
+        ("float32", 0.042, "divergent", "another text than the target on 3 of 3 samples"),
+    ],
+)
+def test_what_rounding_can_decide_depends_on_the_server_if_it_rounds_more_coarsely_than_we_do(
+    dtype: str, gap: float, outcome: str, words: str
+) -> None:
+    models = pair(TableRunner(close_calls(gap), 4096, state_of))
+    models.dtype = torch.float32
+
+    def other(prompt: Any, room: int) -> list[list[int]]:
+        tokens = greedy(prompt, room, models)
+        return [[*tokens[:5], (tokens[5] + 1) % 12, *tokens[6:]]]
+
+    with comparing(speaking("vllm", other, LETTERS.decode), "vllm", models, dtype=dtype) as (comparison, _):
+        row, samples = row_of(comparison)
+    assert [sample.audit.outcome for sample in samples] == [outcome] * 3
+    row["speedup"] = {
+        "ratio": 1.0,
+        "median": 1.0,
+        "low": None,
+        "high": None,
+        "prompts": 3,
+    }  # its answer may come in one piece
+    assert words in verdict([row, {**row, "label": "autoregressive"}])
+    assert len(doubts(samples)) == (outcome == "divergent")
+
+
+@pytest.mark.parametrize(("gap", "outcome"), [(0.042, "tie"), (2.0, "divergent")])
+def test_a_text_that_a_server_ends_too_early_is_judged_by_the_end_token(gap: float, outcome: str) -> None:
+    target = TableRunner(close_calls(gap), 4096, state_of)
+    tokens = greedy("ab", 12, pair(target))
+    at, end = next((at, (tokens[at] + 1) % 12) for at in range(2, 11) if (tokens[at] + 1) % 12 not in tokens[:at])
+    models = dataclasses.replace(pair(target), end_tokens=frozenset({end}))
+    chunk = {"index": 0, "text": LETTERS.decode(tokens[:at]), "token_ids": tokens[:at], "finish_reason": "stop"}
+    script: Script = lambda asked: plain({}) if asked.method == "GET" else Reply(events({"choices": [chunk]}))  # noqa: E731
+    with comparing(script, "vllm", models) as (comparison, _):
+        comparison.prompts = [PromptItem("ab", "ab")]
+        _, [sample] = row_of(comparison)
+    assert (sample.reason, sample.audit.outcome, sample.audit.position) == ("eos", outcome, at)
+
+
+def test_a_strategy_of_ours_is_judged_by_our_own_rounding_beside_a_server_that_rounds_coarsely() -> None:
+    models = pair(RoundsDifferently(close_calls(0.05, 5.0), 1.0))
+    honest = speaking("vllm", lambda prompt, room: [greedy(prompt, room, models)], LETTERS.decode)
+    with comparing(honest, "vllm", models) as (comparison, _):
+        comparison.choices = [*comparison.choices, choose("static", {"lookahead": 3})]
+        samples = comparison.run()
+    outcomes = {sample.strategy: sample.audit.outcome for sample in samples if sample.audit}
+    assert outcomes == {"autoregressive": "identical", "server:it": "identical", "static:3": "divergent"}
+
+
+class Pairs:
+    """A tokenizer that may cut a text in two ways: `ab` has a token of its own."""
+
+    def encode(self, text: str) -> list[int]:
+        return [100 if piece == "ab" else LETTERS.encode(piece)[0] for piece in _pieces(text)]
+
+    def decode(self, tokens: Any) -> str:
+        return "".join("ab" if token == 100 else LETTERS.decode([token]) for token in tokens)
+
+
+def _pieces(text: str) -> list[str]:
+    return [piece for part in text.replace("ab", " ab ").split() for piece in ([part] if part == "ab" else part)]
+
+
+def test_a_text_is_cut_into_the_expected_tokens_as_far_as_they_write_it() -> None:
+    cut = Pairs()
+    assert respelled("cabd", [2, 0, 1, 3], cut.decode, cut.encode) == [2, 0, 1, 3]
+    assert respelled("cabk", [2, 0, 1, 3], cut.decode, cut.encode) == [2, 0, 1, 10]
+    assert respelled("kab", [2, 0, 1], cut.decode, cut.encode) == [10, 100]
+    assert with_end([2, 0], [2, 0, 9], {9}) == [2, 0, 9]
+    assert with_end([2, 1], [2, 0, 9], {9}) == [2, 1]

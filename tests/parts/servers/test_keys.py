@@ -1,0 +1,182 @@
+"""Keys and certificates of servers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach, key_of
+from decoding.backends.contestants.servers.guard import TERMINAL
+from decoding.backends.contestants.servers.running import Servers
+from decoding.core.ending import Decoded, Ending
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.errors import BadServer, BrokenModel, ServerFailed
+from decoding.trace.events import Delivered, Event, Recorder
+from tests.parts.servers.authority import DAY, Authority
+from tests.parts.servers.formats import speaking
+from tests.parts.servers.stage import LETTERS, asking, server_choice, truthful
+from tests.parts.servers.wire import Asked, Reply, Script, events, plain, serving
+
+LLAMA = truthful("llamacpp")
+
+
+def begin(spec: EndpointSpec, keys: dict[str, str] | None = None, certificates: str = "") -> None:
+    """Meet a server as a comparison does."""
+    servers = Servers(Reach({"it": spec}, keys or {}, TERMINAL, certificates), None)
+    try:
+        servers.begin([server_choice()])
+    finally:
+        servers.close()
+
+
+def refusing(words: str) -> Any:
+    return lambda asked: Reply([words.encode()], 403)
+
+
+def test_a_key_goes_into_the_header_and_nowhere_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "key").write_text("sk-secret-1\n")
+    monkeypatch.setenv("SERVER_KEY", "sk-secret-2")
+    for reference, key in ((f"file:{tmp_path / 'key'}", "sk-secret-1"), ("env:SERVER_KEY", "sk-secret-2")):
+        with serving(refusing(f"wrong key {key}")) as wire:
+            spec = EndpointSpec("it", wire.address, "llamacpp", key=reference)
+            with pytest.raises(ServerFailed) as told:
+                begin(spec, {reference: key_of(reference)})
+        assert wire.asked[0].headers["Authorization"] == f"Bearer {key}"
+        assert key not in str(told.value) + repr(spec) and "Its key may have expired" in str(told.value)
+
+
+@pytest.mark.parametrize("reference", ["env:NOT_SET_ANYWHERE", "file:/no/such/file", "file:/dev/null", "plain"])
+def test_a_key_that_cannot_be_read_is_told(reference: str) -> None:
+    with pytest.raises(BadServer):
+        key_of(reference)
+
+
+def test_a_key_that_expires_in_the_middle_costs_what_comes_after_it_and_says_so() -> None:
+    posted: list[Asked] = []
+
+    def script(asked: Asked) -> Reply:
+        posted.extend([asked] * (asked.method == "POST"))
+        return LLAMA(asked) if len(posted) <= 2 else Reply([b'{"error": "sk-key-1 has expired"}'], 401)
+
+    with asking(script, key="sk-key-1") as (ask, _):
+        found = [answer for answer, _ in ask("ab", "cd", "ef", "ab")]
+    assert [isinstance(answer, ServerFailed) for answer in found] == [False, False, True, True]
+    assert str(found[2]).startswith("it refuses the request (401). Its key may have expired: ")
+    assert "(key) has expired" in str(found[2]) and "sk-key-1" not in str(found[2])
+
+
+KEY = "sk-0123456789abcdefghijklmnopqrstuv"
+
+
+def echoing(asked: Asked) -> Reply:
+    """Answer with the key wherever a server can write anything."""
+    chunk = {"index": 0, "text": f"my key is {KEY}, yes", "finish_reason": "length"}
+    names = plain({"data": [{"id": f"model of {KEY}"}]})
+    return names if asked.method == "GET" else Reply(events({"choices": [chunk]}, "[DONE]"))
+
+
+def answered(script: Script, key: str = KEY) -> tuple[Decoded | BrokenModel, list[Event]]:
+    """Ask a server alone, without a tokenizer."""
+    with serving(script) as wire:
+        spec = EndpointSpec("it", wire.address, "openai", key=key)
+        servers, sink = Servers(Reach({"it": spec}, {key: key}, TERMINAL), None), Recorder()
+        request = Request(server_choice(), (), Sampling(max_new_tokens=100), 0, Ending(()), "ab")
+        [(_, answer)] = servers.run([request], lambda _: sink, never)
+        servers.close()
+    return answer, sink.events
+
+
+ECHOES: dict[str, Any] = {
+    "an error": lambda asked: Reply([f'{{"error": {{"message": "bad {KEY}"}}}}'.encode()], 500),
+    "half of it in an error": lambda asked: Reply([f"you sent {KEY[5:25]}".encode()], 500),
+    "an error in the stream": lambda asked: Reply(events({"error": {"message": f"bad Bearer {KEY}"}})),
+    "an event that is no JSON": lambda asked: Reply([f"data: {KEY}\n\n".encode()]),
+    "escaped letters": lambda asked: Reply([b'data: {"error": "bad \\u0073k-' + KEY[3:].encode() + b'"}\n\n']),
+    "the text": echoing,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("where", ECHOES)
+def test_a_key_that_a_server_repeats_is_blotted_out(where: str) -> None:
+    answer, told = answered(ECHOES[where])
+    shown = f"{answer} {told}"
+    assert "(key)" in shown
+    assert not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
+
+
+@pytest.mark.parametrize("size", [1, 15, 20])
+def test_a_key_is_blotted_out_of_a_text_wherever_the_stream_is_cut(size: int) -> None:
+    text = f"one {KEY} two {KEY[:15]} three"
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    chunks = [{"choices": [{"index": 0, "text": piece}]} for piece in pieces]
+    chunks[-1]["choices"][0]["finish_reason"] = "length"
+    answer, told = answered(lambda asked: Reply(events(*chunks)))
+    streamed = "".join(event.text for event in told if isinstance(event, Delivered))
+    for shown in (answer.text, streamed):
+        assert "(key)" in shown and not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
+        assert shown.startswith("one ") and shown.endswith(f" two {KEY[:15]} three")
+
+
+def test_an_answer_whose_tokens_spell_the_key_is_left_out() -> None:
+    spelled = LETTERS.encode("abcdefghabcd")
+    with asking(speaking("vllm", lambda *_: [spelled], LETTERS.decode), "vllm", key="abcdefgh") as (ask, _):
+        [(answer, _)] = ask("ab")
+    assert str(answer) == "it wrote its own key into its answer, so the answer is left out."
+
+
+def test_a_word_that_is_too_short_for_a_key_is_left_in_texts() -> None:
+    word = {"index": 0, "text": "EMPTY", "finish_reason": "stop"}
+    answer, _ = answered(lambda asked: Reply(events({"choices": [word]})), "EMPTY")
+    assert answer.text == "EMPTY"
+
+
+@pytest.fixture(scope="module")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    return Authority(tmp_path_factory.mktemp("authority"))
+
+
+def test_a_certificate_is_trusted_only_if_its_authority_is_named(authority: Authority) -> None:
+    with asking(LLAMA, tls=authority.tls()) as (ask, wire):
+        [(refused, _)] = ask("ab")
+    assert not wire.asked
+    assert "it cannot be trusted: unable to get local issuer certificate. If an authority of your own" in str(refused)
+    assert "certificates=FILE with --server, or DRAFTHOUSE_SERVER_CERTIFICATES" in str(refused)
+    with asking(LLAMA, tls=authority.tls(), certificates=str(authority.file)) as (ask, _):
+        [(answer, _)] = ask("ab")
+    assert len(answer.tokens) == 12
+
+
+@pytest.mark.parametrize(
+    ("server", "told"),
+    [
+        ({"ends": -DAY}, "it cannot be trusted: certificate has expired. Replace the server's certificate"),
+        ({"address": "192.0.2.1"}, "it cannot be trusted: IP address mismatch"),
+    ],
+    ids=["expired", "of another address"],
+)
+def test_a_certificate_that_is_not_valid_is_refused_although_its_authority_is_trusted(
+    authority: Authority, server: dict[str, Any], told: str
+) -> None:
+    with asking(LLAMA, tls=authority.tls(**server), certificates=str(authority.file)) as (ask, wire):
+        [(refused, _)] = ask("ab")
+    assert told in str(refused) and not wire.asked
+
+
+def test_a_server_without_tls_is_told_apart_from_one_that_is_not_trusted() -> None:
+    with serving(LLAMA) as wire:
+        spec = EndpointSpec("it", wire.address.replace("http:", "https:"), "llamacpp")
+        with pytest.raises(ServerFailed, match=r"it cannot be reached over TLS: .* If it speaks plain HTTP"):
+            begin(spec)
+
+
+def test_a_file_without_certificates_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "authority.pem"
+    file.write_text("no certificate")
+    for one, all_ in ((str(file), ""), ("", str(file))):
+        spec = EndpointSpec("it", "https://127.0.0.1:9", "llamacpp", certificates=one)
+        with pytest.raises(BadServer, match=r"authority.pem holds no certificates: .* Give a PEM file"):
+            begin(spec, certificates=all_)

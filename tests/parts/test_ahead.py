@@ -1,0 +1,336 @@
+"""Passes of a target on a GPU that begin before the host has read what they read: the text stays the same.
+
+Without drafts they choose their own next token, one token ahead. Drafts are judged while their tokens are on their way.
+"""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+import torch
+
+from decoding.choice import Choice, choose
+from decoding.core.ending import Decoded, Ending
+from decoding.core.loop import Batch
+from decoding.core.sequence import Sequence, SharedPass
+from decoding.dice.choosing import Choosing, Choosings, LaunchedToken, Look
+from decoding.dice.dice import Greedy
+from decoding.dice.sampling import Sampling
+from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.source import Nothing, View
+from decoding.errors import BrokenModel
+from decoding.models.fast.capturing import Capturing
+from decoding.models.fast.runner import FastRunner, Judging
+from decoding.models.runner import run_one
+from decoding.trace.events import Drafted, Recorder, Verified, to_dict
+from tests.kit.models import LLAMA, fast_runner, save
+from tests.kit.passes import LONG, TEXT
+from tests.kit.rehearsal import Calling, Launching, captured_runner, launching_on, on_a_gpu, rehearse
+from tests.kit.waiting import refusing_waits
+from tests.kit.worlds import World, label
+
+ALONE, STATIC = choose("autoregressive"), choose("static", {"lookahead": 4})
+SETTINGS: list[dict[str, Any]] = [
+    {},
+    {"repetition_penalty": 1.3},
+    {"temperature": 0.9, "repetition_penalty": 0.8, "top_k": 5},
+]
+
+
+def no_draft() -> SourceDrafter:
+    return SourceDrafter(Nothing(), View(), Greedy(Sampling(), 1, 0))
+
+
+def waits() -> SourceDrafter:
+    """It says that it might draft, so the host chooses, as it does for all who draft."""
+    made = no_draft()
+    made.drafts = True
+    return made
+
+
+def decoded(
+    runner: FastRunner, drafter: SourceDrafter, sampling: Sampling, prompt: list[int], ending: Ending | None = None
+) -> Decoded:
+    return World(runner, runner).run(lambda parts: drafter, prompt, sampling, 3, ending)[0]
+
+
+@on_a_gpu
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
+    """Launched first, then captured and replayed, beyond a change of buckets, up to the end of the context."""
+    runner = captured_runner(save(tmp_path, "llama", **LONG), device, dtype="float32")
+    sampling = Sampling(max_new_tokens=70, ignore_eos=True, **settings)
+    for length in (9, 250, 650, 250):
+        prompt, recorded = TEXT[:length], Capturing.made
+        own = decoded(runner, no_draft(), sampling, prompt)
+        assert runner.followers and own == decoded(runner, waits(), sampling, prompt)
+        assert len(own.tokens) == min(70, 700 - length)
+    assert recorded == Capturing.made
+
+
+def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    for _ in range(2):
+        for number, settings in enumerate(SETTINGS):
+            sampling, prompt = Sampling(max_new_tokens=20, ignore_eos=True, **settings), TEXT[number : number + 6]
+            assert decoded(runner, no_draft(), sampling, prompt) == decoded(runner, waits(), sampling, prompt)
+
+
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
+def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    sampling, prompt = Sampling(max_new_tokens=30, **settings), TEXT[:6]
+    whole = decoded(runner, waits(), sampling, prompt, Ending(frozenset())).tokens
+    for end in {*whole}:
+        ending = Ending(frozenset([end]))
+        got, want = (decoded(runner, drafter, sampling, prompt, ending) for drafter in (no_draft(), waits()))
+        assert got == want and got.reason == "eos" and got.tokens == whole[: whole.index(end) + 1]
+        assert runner.tokens == [*prompt, *got.tokens][: runner.length] and runner.length == 5 + len(got.tokens)
+
+
+def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path) -> None:
+    """It writes keys for a token that nobody knows yet. After the last choice there is none."""
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    world, begun = World(runner, runner), []
+    sampling = Sampling(max_new_tokens=12, ignore_eos=True)
+    sequence = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder())
+    weigh = sequence.launch_verdict
+
+    def looked(logits: torch.Tensor) -> None:
+        begun.append(bool(runner.cache.values[:, :, :, len(sequence.text)].any()))
+        weigh(logits)
+
+    sequence.launch_verdict = looked  # type: ignore[method-assign]
+    batch = Batch()
+    with torch.inference_mode():
+        batch.admit(sequence)
+        while batch.sequences:
+            batch.step()
+    assert begun == [True] * 11 + [False]
+
+
+@pytest.mark.parametrize("by", [STATIC], ids=label)
+def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by: Choice) -> None:
+    first = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    sampling = Sampling(max_new_tokens=20, temperature=0.9, repetition_penalty=1.3, ignore_eos=True)
+    together: list[Sequence] = []
+    batch = Batch()
+    with torch.inference_mode():
+        for number in range(3):
+            runner, draft = first.model.new_runner(), first.model.new_runner()
+            rehearse(runner)
+            world = World(runner, draft, choosings=Launching)
+            made = world.sequence(by, TEXT[number : number + 6], sampling, 3, None, Recorder())
+            together.append(made)
+            batch.admit(made)
+        while batch.sequences:
+            batch.step()
+    for number, each in enumerate(together):
+        assert each.decoded == decoded(first, waits(), sampling, TEXT[number : number + 6])
+
+
+def test_a_model_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
+    rehearse(runner)
+    sampling = Sampling(max_new_tokens=20, ignore_eos=True)
+    want = decoded(runner, waits(), sampling, TEXT[:6])
+    healthy = runner.decoder.embedding
+    runner.decoder.embedding = healthy.clone()
+    runner.decoder.embedding[want.tokens[4]] = torch.nan
+    sick = runner.model.new_runner()
+    rehearse(sick)
+    with pytest.raises(BrokenModel):
+        decoded(sick, no_draft(), sampling, TEXT[:6])
+    runner.decoder.embedding.copy_(healthy)
+    assert decoded(sick, no_draft(), sampling, TEXT[:6]) == want
+
+
+@pytest.mark.parametrize("settings", [{"temperature": 0.9, "dice": "ratio"}, {}], ids=["ratio dice", "a CPU"])
+def test_where_the_host_must_choose_nothing_goes_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=bool(settings))
+    decoded(runner, no_draft(), Sampling(max_new_tokens=5, **settings), TEXT[:6])
+    assert not runner.followers
+
+
+def test_texts_that_share_passes_in_a_slab_do_not_go_ahead(tmp_path: Path) -> None:
+    runners = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model.new_runners(2)
+    world = World(runners[0], runners[1])
+    world.run(ALONE, TEXT[:6], Sampling(max_new_tokens=5))
+    assert isinstance(runners[0], FastRunner) and not runners[0].followers
+
+
+def a_pair(tmp_path: Path, device: torch.device) -> World:
+    """A target and a draft that resembles it."""
+    folder = save(tmp_path, "llama", **LLAMA)
+    target, draft = (captured_runner(folder, device, dtype="float32") for _ in range(2))
+    noise = torch.randn(draft.decoder.embedding.shape, generator=torch.Generator().manual_seed(1))
+    draft.decoder.embedding = draft.decoder.embedding + 0.02 * noise.to(device)
+    return World(target, draft, choosings=launching_on(device))
+
+
+def told(recorder: Recorder) -> list[dict[str, Any]]:
+    """Return the events without what differs where drafts are launched whole: times, passes behind an end token, and
+    the last digits of probabilities."""
+    events = [to_dict(event, 0) for event in recorder.events]
+    left_out = "confidence", "passes"
+    return [{n: each for n, each in event.items() if not n.endswith("_ns") and n not in left_out} for event in events]
+
+
+@on_a_gpu
+@pytest.mark.parametrize("settings", SETTINGS, ids=str)
+def test_a_draft_that_nobody_has_read_is_judged_as_one_that_was_read(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
+    """Also where end tokens cut drafts, and the text goes on with another token."""
+    world, accepted = a_pair(tmp_path, device), set[int]()
+    launching, sampling = world.choosings, Sampling(max_new_tokens=40, **settings)
+    for by in (STATIC, choose("heuristic", {"initial": 2})):
+        world.end_tokens = frozenset()
+        whole = world.run(by, TEXT[:6], sampling, 3)[0].tokens
+        for world.end_tokens in (frozenset[int](), frozenset(range(97)) - {*whole[:-5]}):
+            found = []
+            for world.choosings in (launching, Calling):
+                decoded, recorder = world.run(by, TEXT[:6], sampling, 3)
+                found.append((decoded, told(recorder)))
+            assert found[0] == found[1]
+            accepted |= {event["accepted"] for event in found[0][1] if "accepted" in event}
+    assert len(accepted) > 2
+
+
+class Given(Judging):
+    """Rounds of one of both ways take half of the time of the others."""
+
+    def __init__(self, prefers_unread: bool) -> None:
+        super().__init__()
+        self._prefers_unread = prefers_unread
+        self.rounds: list[bool] = []
+
+    def note(self, length: int, is_unread: bool, took_ns: int) -> None:
+        assert took_ns > 0
+        self.rounds.append(is_unread)
+        super().note(length, is_unread, 1000 if is_unread == self._prefers_unread else 2000)
+
+
+class Always(Judging):
+    def takes_unread(self, length: int) -> bool:
+        super().takes_unread(length)
+        return True
+
+
+@on_a_gpu
+@pytest.mark.parametrize("prefers_unread", [True, False])
+def test_the_card_tries_both_ways_to_judge_a_draft_and_keeps_the_faster(
+    tmp_path: Path, prefers_unread: bool, device: torch.device
+) -> None:
+    world, judging = a_pair(tmp_path, device), Given(prefers_unread)
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = judging
+    for _ in range(2):
+        world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=60, ignore_eos=True))
+    assert judging.rounds[:8] == [True, False] * 4 and {*judging.rounds[8:]} == {prefers_unread}
+    times = (1, 2) if prefers_unread else (2, 1)
+    said = f"a round takes {times[0]}.0 µs with it, {times[1]}.0 µs without"
+    assert judging.told["unread draft of 4"] == f"{'used' if prefers_unread else 'not used'}; {said}"
+
+
+class Unread(Choosing):
+    """It counts the tokens that the host reads."""
+
+    read: ClassVar[int] = 0
+
+    def launch(self, *given: Any) -> LaunchedToken:
+        return Counted(**vars(super().launch(*given)))
+
+
+class Counted(LaunchedToken):
+    def read(self) -> tuple[int, float, list[float]]:
+        Unread.read += 1
+        return super().read()
+
+
+class Counting(Choosings):
+    def of(self, sampling: Sampling, look: Look | None) -> Choosing:
+        return self._made.setdefault(sampling, Unread(sampling, self._vocab, self._device, look))
+
+
+@on_a_gpu
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
+def test_a_verification_is_launched_before_the_host_reads_the_draft(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
+    world, sampling = a_pair(tmp_path, device), Sampling(max_new_tokens=60, ignore_eos=True, **settings)
+    world.choosings = Counting
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = Always()
+    world.run(STATIC, TEXT[:6], sampling)
+    sequence, batch = world.sequence(STATIC, TEXT[:6], sampling, 1, None, Recorder()), Batch()
+    with torch.inference_mode():
+        batch.admit(sequence)
+        while sequence.is_reading:
+            batch.step()
+        batch.step()
+        batch.step()
+        for _ in range(6):
+            before = Unread.read
+            with refusing_waits():
+                run_one(sequence.draft_steps())
+                reader, tokens, need = sequence.verification_feed()
+                sequence.launch_verdict(reader.extend(tokens, need))
+            assert Unread.read == before
+            sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
+            assert Unread.read == before + 4
+
+
+@on_a_gpu
+def test_the_trace_of_a_draft_that_nobody_had_read_divides_its_round(tmp_path: Path, device: torch.device) -> None:
+    world = a_pair(tmp_path, device)
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = Always()
+    _, recorder = world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=30, ignore_eos=True))
+    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
+    verdicts = [event for event in recorder.events if isinstance(event, Verified)]
+    for draft, verdict in zip(drafts, verdicts, strict=False):
+        assert draft.start_ns < draft.end_ns == verdict.start_ns < verdict.end_ns
+        assert verdict.held_ns == 0 <= verdict.wait_ns
+
+
+@on_a_gpu
+def test_a_draft_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path, device: torch.device) -> None:
+    world, sampling = a_pair(tmp_path, device), Sampling(max_new_tokens=20, ignore_eos=True)
+    assert isinstance(world.draft, FastRunner)
+    want, healthy = world.run(STATIC, TEXT[:6], sampling)[0], world.draft.decoder.embedding.clone()
+    world.draft.decoder.embedding[want.tokens[4]] = torch.nan
+    with pytest.raises(BrokenModel):
+        world.run(STATIC, TEXT[:6], sampling)
+    world.draft.decoder.embedding.copy_(healthy)
+    assert world.run(STATIC, TEXT[:6], sampling)[0] == want
+
+
+@on_a_gpu
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
+def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
+    tmp_path: Path, settings: dict[str, Any], device: torch.device
+) -> None:
+    runner = captured_runner(save(tmp_path, "llama", **LLAMA), device, dtype="float32")
+    world, sampling = World(runner, runner), Sampling(max_new_tokens=20, ignore_eos=True, **settings)
+    world.run(ALONE, TEXT[:6], sampling)
+    sequence, batch = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder()), Batch()
+    with torch.inference_mode():
+        batch.admit(sequence)
+        while sequence.is_reading:
+            batch.step()
+        for _ in range(8):
+            run_one(sequence.draft_steps())
+            reader, tokens, need = sequence.verification_feed()
+            with refusing_waits() if len(sequence.text) > 6 else nullcontext():
+                sequence.launch_verdict(reader.extend(tokens, need))
+            sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
+    assert len(sequence.text) == 6 + 8

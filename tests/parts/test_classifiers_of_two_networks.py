@@ -1,0 +1,104 @@
+"""A classifier of the design `sources` has two networks: nothing is lost of either."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import torch
+
+from decoding.dice.sampling import Sampling
+from decoding.disco import features, judging, training
+from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
+from decoding.disco.copies import row_of
+from decoding.disco.judging import read_judge
+from decoding.drafting.source import Match
+from decoding.errors import BadStrategy
+from decoding.training.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
+from tests.kit.recordings import recorded
+from tests.kit.worlds import World, looking_at
+
+GREEDY = Sampling(max_new_tokens=60)
+MATCHES = [Match(length, times, 9) for length in (1, 4, 30) for times in (1, 3, 9)]
+
+
+@pytest.fixture(scope="module")
+def labelled() -> training.Labelled:
+    return How("sources").label([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
+
+
+def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClassifier:
+    return DraftClassifier(of_drafts.drafted, of_copies.drafted)
+
+
+@pytest.mark.parametrize("network", OF_DRAFTS)
+def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, network) -> None:  # type: ignore[no-untyped-def]
+    drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
+    ours, both = How().train(network, drafts, drafts), How("sources").train(network, labelled, labelled)
+    torch.testing.assert_close(both(drafts.rows), ours(drafts.rows))
+    for ahead in range(40):
+        assert both.unrolled(ahead) == ours.unrolled(ahead)  # no more units to ask
+    assert (both.quick, both.glances) == (ours.quick, ours.glances) and both.knows_copies
+
+
+def test_both_networks_are_stored_and_read_again_with_or_without_torch(tmp_path: Path) -> None:
+    both = both_of(looking_at(features.QUICK), looking_at(OF_COPIES.columns))
+    both.card = {"features": list(features.NAMES), "pair": [], "thresholds": {"copied": 0.1}}
+    both.save(tmp_path)
+    rows = torch.tensor([row_of(match, 2) for match in MATCHES])
+    assert torch.equal(load_classifier(tmp_path)(rows), both(rows))
+    judge = read_judge((tmp_path / "classifier.safetensors").read_bytes(), both.card)
+    assert [judge(match, 2) for match in MATCHES] == pytest.approx(both(rows).tolist(), abs=1e-6)
+
+
+@pytest.mark.parametrize("is_of_two", [True, False], ids=["two networks", "one for both, as in older files"])
+def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are(is_of_two: bool) -> None:
+    one = looking_at((*features.QUICK, *judging.MATCHES))
+    both = both_of(looking_at(features.QUICK), looking_at(OF_COPIES.columns)) if is_of_two else one
+    moved = both.scaled(1.5, -0.4)
+    drafted = torch.rand(20, len(features.NAMES))
+    drafted[:, [features.NAMES.index(name) for name in judging.MATCHES]] = 0.0
+    torch.testing.assert_close(torch.logit(moved(drafted)), 1.5 * torch.logit(both(drafted)) - 0.4, atol=1e-3, rtol=0)
+    copied = torch.tensor([row_of(match, ahead) for match in MATCHES for ahead in (0, 3, 19)])
+    assert torch.equal(moved(copied), both(copied))
+
+
+def test_a_training_may_begin_from_the_parts_of_another(labelled) -> None:  # type: ignore[no-untyped-def]
+    how = How("sources")
+    first = how.train(OF_DRAFTS[1], labelled, labelled)
+    assert OF_DRAFTS[1].fits(first.drafted) and first.copied and OF_COPIES.fits(first.copied)
+    told = dict[str, list[training.Progress]](warm=[], cold=[])
+    How("sources", first).train(OF_DRAFTS[1], labelled, labelled, told["warm"].append)
+    how.train(OF_DRAFTS[1], labelled, labelled, told["cold"].append)
+    assert told["warm"][0].held_out_loss < told["cold"][0].held_out_loss
+
+
+def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
+    """The parts of one of another design used to pass."""
+    of_drafts, of_copies = looking_at(features.GLANCE), looking_at(OF_COPIES.columns)
+    of_drafts = of_size(of_drafts, OF_DRAFTS[1].hidden)
+    of_copies = of_size(of_copies, OF_COPIES.hidden)
+    both = both_of(of_drafts, of_copies)
+    How("sources", both).check()
+    How("sources", both).check(is_undrafted=True)
+    How("ours", of_drafts).check()
+    one_for_both = looking_at((*features.QUICK, *judging.MATCHES))  # as earlier versions trained it
+    refused = [("ours", both, False), ("sources", of_drafts, False), ("sources", of_drafts, True)]
+    for design, start, is_undrafted in [*refused, ("sources", one_for_both, False)]:
+        with pytest.raises(BadStrategy, match="start from a classifier of that design, trained by this version"):
+            How(design, start).check(is_undrafted)
+
+
+def of_size(classifier: DraftClassifier, count: int) -> DraftClassifier:
+    """Give it so many units."""
+    hidden, hidden_bias, out, out_bias = classifier.drafted
+    repeats = -(-count // len(hidden))
+    units = (hidden.repeat(repeats, 1)[:count], hidden_bias.repeat(repeats)[:count])
+    return DraftClassifier(Layers(*units, out.repeat(1, repeats)[:, :count], out_bias))
+
+
+def test_too_few_copied_tokens_are_refused_by_their_kind(labelled) -> None:  # type: ignore[no-untyped-def]
+    is_copied = labelled.rows[:, features.NAMES.index("copied")] > 0
+    few = labelled.only(~is_copied | (is_copied.cumsum(0) <= 10))
+    with pytest.raises(BadStrategy, match="give 10 copied tokens and at least 200 are needed"):
+        How("sources").train(NETWORKS["sources"][0], few, labelled)

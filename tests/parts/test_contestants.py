@@ -1,0 +1,124 @@
+"""A contestant is a module of `decoding.backends.contestants`: adding one file is enough to compare it."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from decoding.backends import contestants
+from decoding.backends.contestants.base import Request
+from decoding.choice import choose, parse_choices
+from decoding.core.ending import Ending
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.measure.comparison import Measurement
+from decoding.measure.summary import report
+from decoding.strategies import STRATEGIES
+from decoding.trace.events import Finished, Recorder, Started
+from tests.kit.pairs import PROMPTS, pair
+
+ROOT = Path(__file__).parents[2]
+PARROT = '''
+from decoding.backends.contestants.base import Contestant
+from decoding.core.ending import Decoded
+from decoding.trace.events import Finished, Started
+from decoding.drafting.strategy import Looks, Strategy
+from decoding.trace.timing import Clock
+
+LOOKS = Looks("♪", "M0,0H9Z", "#000")
+SPECS = (Strategy("parrot", "Parrot", "Repeats the prompt, and knows no rounds.", "peer", LOOKS),)
+
+
+def contestant(pair):
+    return Parrot()
+
+
+class Parrot(Contestant):
+    """Takes all requests at once, and ends the last one first."""
+
+    def run(self, requests, sink_for, cancelled, load=None):
+        clock = Clock()
+        begun = [(request, sink_for(request)) for request in requests]
+        for request, sink in begun:
+            sink.emit(Started(len(request.prompt), clock.now()))
+        for request, sink in reversed(begun):
+            room = request.sampling.max_new_tokens
+            tokens = [*request.prompt, *request.prompt][:room]
+            sink.emit(Finished("length", len(tokens), clock.now()))
+            yield request, Decoded(tokens, "length")
+
+    def runner(self, choice):
+        return "bird"
+
+    def hardware(self, choice):
+        return "a perch"
+'''
+
+PlugIn = Callable[[str], None]
+
+
+@pytest.fixture
+def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlugIn]:
+    """Add a contestant's module, as a file in the package would."""
+
+    def add(source: str) -> None:
+        (tmp_path / "parrot.py").write_text(source)
+        monkeypatch.setattr(contestants, "__path__", [*contestants.__path__, str(tmp_path)])
+        contestants.modules.cache_clear()
+        for spec in contestants.specs():
+            monkeypatch.setitem(STRATEGIES, spec.slug, spec)
+
+    yield add
+    contestants.modules.cache_clear()
+    sys.modules.pop("decoding.backends.contestants.parrot", None)
+
+
+def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(plug_in: PlugIn) -> None:
+    plug_in(PARROT)
+    choices = parse_choices("autoregressive,static:3,parrot")
+    run = Measurement(pair(), PROMPTS, choices, Sampling(max_new_tokens=12))
+    run.pair.begin(choices)
+    run.warm_up()
+    samples = run.run()
+    assert {s.text for s in samples if s.strategy == "parrot"} == {"abab", "cc", "dddd"}
+    assert {s.audit.outcome for s in samples if s.strategy == "static:3" and s.audit} == {"identical"}
+    assert {s.audit.outcome for s in samples if s.strategy == "parrot" and s.audit} == {"divergent"}
+    row = report(choices, {choice.label: run.pair.runner_of(choice) for choice in choices}, samples)[-1]
+    assert (row["label"], row["role"], row["runner"]) == ("parrot", "peer", "bird")
+    assert row["speedup"]["prompts"] == 3 and row["tokens_per_s"] > 0
+    assert run.pair.hardware_of(choices[-1]) == "a perch"
+    run.pair.close()
+
+
+def test_a_contestants_draws_are_its_own_so_only_its_greedy_texts_are_audited(plug_in: PlugIn) -> None:
+    plug_in(PARROT)
+    sampling = Sampling(temperature=1.0, max_new_tokens=12)
+    samples = Measurement(pair(), PROMPTS, parse_choices("autoregressive,static:3,parrot"), sampling).run()
+    outcomes = {s.strategy: s.audit.outcome for s in samples if s.audit}
+    assert outcomes == {"autoregressive": "identical", "static:3": "identical", "parrot": "not_compared"}
+
+
+@pytest.mark.parametrize("slug", ["autoregressive", "parrot"])
+def test_many_requests_at_once_each_tell_a_sink_of_their_own(plug_in: PlugIn, slug: str) -> None:
+    plug_in(PARROT)
+    models, choice = pair(), choose(slug)
+    requests = [Request(choice, prompt, Sampling(max_new_tokens=6), 0, Ending(())) for prompt in ([1], [2, 3], [4])]
+    sinks = {id(request): Recorder() for request in requests}
+    found = {id(r): d for r, d in models.contestant(choice).run(requests, lambda r: sinks[id(r)], never)}
+    for request in requests:
+        first, *_, last = sinks[id(request)].events
+        assert isinstance(first, Started) and first.prompt_tokens == len(request.prompt)
+        assert isinstance(last, Finished) and last.new_tokens == len(found[id(request)].tokens)
+
+
+@pytest.mark.parametrize("part", contestants.PARTS)
+def test_a_module_that_lacks_a_part_is_refused_at_start_with_the_parts_name(part: str, tmp_path: Path) -> None:
+    (tmp_path / "parrot.py").write_text(f"{PARROT}\ndel {part}\n")
+    start = f"import decoding.backends.contestants as c; c.__path__.append({str(tmp_path)!r}); import decoding.choice"
+    ended = subprocess.run([sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode
+    assert f"decoding.backends.contestants.parrot lacks {part}, {contestants.PARTS[part]}" in ended.stderr

@@ -1,0 +1,239 @@
+"""CostModel that are read off traces."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from decoding.choice import choose
+from decoding.drafting.records import RecordedText
+from decoding.prices.cost_model import CostModel, on_line
+from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
+from decoding.replay.confirming import Confirmed, repriced
+from decoding.replay.planning import Prediction, RecordedSet, static
+from decoding.replay.player import replay
+from decoding.strategies.static import SameLength
+from decoding.trace.accounting import rounds
+from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
+from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
+from tests.kit.worlds import some_classifier, stopped_by
+
+
+def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
+    """Traces made with known prices give those prices back, and a replay at them gives the traces' own length."""
+    made, sampling = world(), SAMPLINGS[0]
+    traces: list[list[Event]] = []
+    for lookahead in (0, 1, 2, 4, 6, 9):
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events))
+    costs = costs_from(traces)
+    assert [round(costs.verify(1, n) * 1e6) for n in (1, 2, 5, 7, 10)] == [1010, 1020, 1050, 1070, 1100]
+    assert round(costs.draft(1) * 1e6) == 200 and round(costs.beginning(1) * 1e6) == 50
+    assert round(costs.catch_up * 1e6) == 30 and round(costs.fixed(1) * 1e6) == 7
+    live = traces[3]
+    spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
+    priced = costs.seconds(replay([RecordedText(recorded(made, sampling).record)], partial(SameLength, 4)))
+    assert priced == pytest.approx(spent, rel=1e-6)
+
+
+def test_a_plan_replays_its_settings_at_the_prices_of_the_runs_that_confirm_it() -> None:
+    made, sampling, choices = world(), SAMPLINGS[0], [choose("autoregressive"), *map(static, (1, 2, 4, 6, 9))]
+    runs = [(choice, timed(made.run(choice, [3, 1], sampling)[1].events)) for choice in choices]
+    ends = [max(e.end_ns for e in events if isinstance(e, Verified)) for _, events in runs]
+    promised = [Prediction(choose("oracle"), 9.0, 9.0), *(Prediction(choice, 9.0, 9.0) for choice in choices[1:])]
+    probed = CostModel.of_one((0.0, 9.0), draft=9.0, draft_round=9.0, catch_up=9.0, round=9.0)
+    again = RecordedSet([recorded(made, sampling)])
+    found = repriced(Confirmed({choice.label: {} for choice in choices}, runs), promised, again, probed, None)
+    assert found == pytest.approx({c.label: ends[0] / end for c, end in zip(choices[1:], ends[1:], strict=True)})
+    assert repriced(Confirmed({}, []), promised, again, probed, None) == {}
+
+
+def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
+    """A round without a draft is nearly all verification: the median of both would make the target alone look slow."""
+    made, sampling = world(), SAMPLINGS[0]
+    runs = [made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events for n in (1, 2, 4)]
+    alone = timed(made.run(choose("autoregressive"), [3, 1], sampling)[1].events)
+    costs = costs_from([alone, *(timed(run, telling=80_000) for run in runs)])
+    assert round(costs.fixed(1) * 1e6) == 7 and round(costs.beginning(1) * 1e6) == 50 + 80
+
+
+def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
+    """Noise is made for 32 positions in one go: no median sees it, and every sample pays for it."""
+    made, sampling = world(), SAMPLINGS[0]
+    traces = []
+    for lookahead in (0, 2, 5):
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events, now_and_then=4_000_000))
+    assert costs_from(traces).token * 1e6 == pytest.approx(4_000 / NEW, abs=1)
+
+
+def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
+    made, sampling = world(), SAMPLINGS[0]
+    queued = [timed(made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events) for n in (1, 2, 3, 4, 8)]
+    deciding = made.run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
+    assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
+    assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
+
+
+def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
+    def verified(number: int, cost: int) -> Verified:
+        return Verified(number, 0, 1, "correction", 0, number * 10_000, number * 10_000 + cost)
+
+    def drafted(number: int, count: int) -> Drafted:
+        return Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, 0, 100)
+
+    spent = {0: 1_000, 1: 3_000, 2: 2_000, 3: 4_000}  # drafted tokens -> ns; two rows met a busy moment
+    trace: list[Event] = [verified(0, 9_000)]  # the first round is not counted
+    for number, (count, cost) in enumerate(spent.items(), start=1):
+        trace += [*([drafted(number, count)] if count else []), verified(number, cost)]
+    assert [round(costs_from([trace]).verify(1, rows) * 1e9) for rows in (1, 2, 3, 4)] == [1_000, 2_500, 2_500, 4_000]
+
+
+@pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
+def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
+    first = Drafted(0, 1, 1, (1,), (), (), "limit", "fresh", 1, 0, 0)
+    trace: list[Event] = [first, Verified(0, 0, 1, "correction", 0, 0, 1_000)]
+    for number, (count, cost) in enumerate(spent.items(), start=1):
+        start, end = number * 100_000, number * 100_000 + cost
+        trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
+        trace.append(Verified(number, 0, 1, "correction", cost, end, end + 1_000))
+    costs = costs_from([trace])
+    assert costs.draft(1) * 1e9 == pytest.approx(sum(spent.values()) / sum(spent)) and costs.beginning(1) == 0.0
+    assert drafting_is_clear([trace]) is (spent[4] > spent[2])
+
+
+def test_weighing_two_sources_costs_what_its_rounds_take_beyond_their_passes() -> None:
+    """The second round copies 3 tokens. In the third the draft model first reads the 5 tokens that it has missed."""
+    costs = CostModel.of_one(
+        (0.0, *(1e-3 + 1e-4 * rows for rows in range(1, 9))), 2e-4, 5e-5, catch_up=3e-5, round=1e-5
+    )
+    drafting = costs.drafted(1, 2) + costs.catch_up + 3 * costs.late_row()
+    rounds = [
+        (0, 0, 0, 0.0),
+        (3, 0, 2, costs.verify(1, 4)),
+        (2, 2, 1, costs.verify(1, 3) + drafting),
+        (0, 0, 0, costs.verify(1, 1)),
+    ]
+    trace, now = list[Event](), 0
+    for number, (count, passes, accepted, seconds) in enumerate(rounds, start=1):
+        end = now + round((seconds + costs.fixed(1) + 40e-6) * 1e9)
+        if count:
+            source: Origin = "fresh" if passes else "copied"
+            trace.append(Drafted(number, 1, count, (1,) * count, (), (), "rule", source, passes, now, now))
+        trace.append(Verified(number, accepted, 1, "correction", 0, now, end))
+        now = end
+    assert with_mixes(costs, [trace]).mixing == pytest.approx(40e-6, abs=1e-9)
+
+
+# The model -----------------------------------------------------------------------------------------------------------
+
+
+def test_beyond_the_known_points_prices_go_on_and_noise_makes_none_free() -> None:
+    line = [(2, 0.004), (4, 0.006), (8, 0.008), (16, 0.012)]
+    assert [on_line(line, at) for at in (3, 16, 20)] == pytest.approx([0.005, 0.012, 0.014])
+    assert on_line([(2, 0.004), (4, 0.006), (8, 0.006), (16, 0.001)], 18) == 0.001
+    assert [on_line(line, at) for at in (1, 0)] == pytest.approx([0.003, 0.002])
+    assert on_line([(8, 0.010), (9, 0.020)], 1) == 0.005
+    assert on_line([(1, 0.007)], 99) == 0.007
+
+
+def test_passes_that_a_coarse_clock_saw_take_no_time_are_prices_too() -> None:
+    trace: list[Event] = [Verified(number, 0, 1, "correction", 0, 0, 0) for number in range(3)]
+    assert costs_from([trace]).verify(1, 2) == 0.0
+
+
+def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
+    """A pass costs 8 ms, 1 ms a text, and 1 ms each row from the sixth on: no line by the rows of each text."""
+    costs = CostModel(
+        {n: [(rows, 0.008 + 0.001 * n + 0.001 * max(0, rows - 5)) for rows in (1, 5, 40)] for n in (2, 6)}
+    )
+    assert costs.verify(4, 8) == pytest.approx(0.015)
+    assert costs.verify(2, 8) == pytest.approx(0.013)
+
+
+def test_prices_are_read_as_they_were_written() -> None:
+    """Cards of classifiers, prices of runs and plans are plain data in databases and files."""
+    one = CostModel.of_one((0.0, 1.0, 1.5, 2.0), 0.2, 0.1, 0.05, 0.02, decision=0.01, mixing=0.03)
+    old = {"target": [0.0, 1.0, 1.5, 2.0], "draft": 0.2, "draft_round": 0.1, "catch_up": 0.05, "round": 0.02}
+    old |= {"decision": 0.01, "reading": 0.0, "token": 0.0, "tree": 0.0, "in_tree": 0.0, "mixing": 0.03}
+    assert one.for_one() == old and CostModel.from_dict(json.loads(json.dumps(old))) == one
+    ahead = dataclasses.replace(one, branches=[(1, 0.3), (2, 0.4)], opening=0.6)
+    stored = CostModel.from_dict(json.loads(json.dumps(ahead.to_dict())))
+    assert (stored.prepare(2), stored.opening, stored.for_one()) == (0.4, 0.6, old)
+
+
+# Context -------------------------------------------------------------------------------------------------------------
+
+
+def long_text(prompt: int, rounds: int = 12) -> list[Event]:
+    """Verifications of 1 ms and 1 µs for each token before them, two of three with a draft of 2 tokens of 0.1 ms each
+    and 0.1 µs for each token."""
+    events, now, context = list[Event]([Started(prompt, 0)]), 0, prompt
+    for number in range(1, rounds + 1):
+        free, each = now, 100_000 + 100 * context
+        if number % 3:
+            now += 2 * each
+            events.append(Drafted(number, context, 2, (1, 1), (), (), "limit", "fresh", 2, free, now))
+        asked, now = now, now + 1_000_000 + 1_000 * context
+        events.append(Verified(number, 0, 1, "correction", asked - free, asked, now))
+        context += 1
+    return events
+
+
+def test_texts_of_two_lengths_tell_what_a_longer_one_costs() -> None:
+    costs = costs_from([long_text(100), long_text(400)])
+    assert costs.knows_context and costs.context and costs.context.tokens == pytest.approx(256.5, abs=2)
+    assert costs.verify(1, 1, context=2000) == pytest.approx(3e-3, rel=0.02)
+    assert costs.verify(4, 4, 2000) - costs.verify(4, 4) == pytest.approx(4 * (2000 - costs.context.tokens) * 1e-6)
+    assert costs.draft(1, context=2000) == pytest.approx(3e-4, rel=0.05)
+    far = costs.at(2000)
+    assert far.verify(1, 3) == costs.verify(1, 3, 2000) and far.draft(1) == costs.draft(1, context=2000)
+    assert far.at(2000) is far
+    assert CostModel.from_dict(costs.for_one()).verify(1, 3, 2000) == pytest.approx(far.verify(1, 3))
+    assert "1,000 tokens more add 1.00 ms" in costs.about_context["sentence"]
+
+
+def test_texts_of_one_length_tell_nothing_of_longer_ones_and_say_so() -> None:
+    costs = costs_from([long_text(100), long_text(110)])
+    assert not costs.knows_context and costs.at(2000) is costs
+    assert costs.verify(1, 1, context=2000) == costs.verify(1, 1)
+    assert "is not known" in costs.about_context["sentence"]
+
+
+# Traces --------------------------------------------------------------------------------------------------------------
+
+
+def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int = 0, telling: int = 0) -> list[Event]:
+    """The same rounds at fixed prices, in nanoseconds."""
+    drafts = {e.round: e for e in events if isinstance(e, Drafted)}
+    out: list[Event] = [Started(2, 0)]
+    now, behind = now_and_then, False
+    for verdict in (e for e in events if isinstance(e, Verified)):
+        free, draft = now, drafts.get(verdict.round)
+        now += 7_000
+        if draft:
+            now += telling
+            begin, now = now, now + 50_000 + per_token * draft.passes + 30_000 * behind
+            out.append(Drafted(**{**as_dict(draft), "start_ns": begin, "end_ns": now}))
+            behind = verdict.outcome == "bonus"
+        rows = len(draft.tokens) + 1 if draft else 1
+        begin, now = now, now + 1_000_000 + 10_000 * rows
+        out.append(Verified(**{**as_dict(verdict), "wait_ns": begin - free, "start_ns": begin, "end_ns": now}))
+    return [*out, Finished("length", counted(events).tokens, now)]
+
+
+def as_dict(event: Event) -> dict[str, object]:
+    return {name: getattr(event, name) for name in event.__slots__}  # type: ignore[union-attr]
+
+
+def test_after_a_round_in_which_it_did_not_run_the_draft_model_reads_a_second_row_first() -> None:
+    refused = [Verified(number, 1, 7, "correction", 0, 10 * number, 10 * number + 5) for number in (1, 3)]
+    drafts = [Drafted(number, 3, 2, (5, 6), (), (), "limit", "fresh", 2, 0, 1) for number in (1, 3)]
+    paused = Verified(2, 0, 7, "correction", 0, 20, 25)
+    events = [Started(3, 0), drafts[0], refused[0], paused, drafts[1], refused[1], Finished("length", 5, 40)]
+    assert [one.is_behind for one in rounds(events)] == [False, False, True]
+    assert counted(events).catch_ups == 1

@@ -1,0 +1,123 @@
+"""Settings that a plan prints for other engines: each is one that the engine takes.
+
+transformers reads its own here. Of the other engines, `engines/` holds the options that we print, as their sources have
+them. If llama-server is installed, it parses ours itself.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+from transformers import GenerationConfig
+
+from decoding.choice import choose
+from decoding.drafting.strategy import EngineSetting
+from decoding.strategies import STRATEGIES
+from decoding.strategies.schedule import STRATEGY as SCHEDULE
+
+TABLES = ("1:7/4:3/16:1/64:0", "8:4", "1:2/2:5/64:1", "1:0/4:0", "1:0/8:3")
+LLAMA_SERVER = os.environ.get("DRAFTHOUSE_LLAMA_SERVER") or shutil.which("llama-server")
+
+
+def exports() -> Iterator[EngineSetting]:
+    for spec in STRATEGIES.values():
+        for params in [spec.read({}), *spec.grid()]:
+            choice = choose(spec.slug, params)
+            yield from choice.spec.exports(choice.params)
+    for table in TABLES:
+        yield from scheduled(table)
+
+
+def scheduled(table: str) -> list[EngineSetting]:
+    choice = choose(SCHEDULE.slug, {"table": table})
+    return list(choice.spec.exports(choice.params))
+
+
+def of(engine: str) -> list[EngineSetting]:
+    found = [export for export in exports() if export.engine == engine]
+    assert found
+    return found
+
+
+def is_valid(engine: str, given: Any) -> None:
+    schema = json.loads((Path(__file__).parent / "engines" / f"{engine.lower()}.json").read_text())
+    Draft202012Validator(schema).validate(given)
+
+
+def options(export: EngineSetting) -> dict[str, str]:
+    words = shlex.split(export.setting)
+    return dict(zip(words[::2], words[1::2], strict=True))
+
+
+def vllm(export: EngineSetting) -> dict[str, Any]:
+    [(name, config)] = options(export).items()
+    assert name == "--speculative-config"
+    return json.loads(config)
+
+
+def test_every_engine_that_is_printed_is_checked_here() -> None:
+    assert {export.engine for export in exports()} == {"transformers", "vLLM", "SGLang", "llama.cpp"}
+
+
+def test_vllm_takes_every_config() -> None:
+    for export in of("vLLM"):
+        is_valid("vllm", vllm(export))
+
+
+def test_vllm_takes_every_schedule_because_its_ranges_begin_at_1_and_leave_no_gap() -> None:
+    for table in TABLES:
+        for export in scheduled(table):
+            if export.engine == "vLLM":
+                ranges = vllm(export)["num_speculative_tokens_per_batch_size"]
+                assert ranges[0][0] == 1
+                assert all(low <= high for low, high, _ in ranges)
+                assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges))
+                assert max(tokens for *_, tokens in ranges) == vllm(export)["num_speculative_tokens"]
+
+
+def test_sglang_takes_a_chain_of_one_token_more_than_its_steps_and_nothing_adaptive_with_a_draft_model() -> None:
+    for export in of("SGLang"):
+        is_valid("sglang", given := options(export))
+        assert int(given["--speculative-num-draft-tokens"]) == int(given["--speculative-num-steps"]) + 1
+    [export] = [export for export in scheduled("1:7/16:1") if export.engine == "SGLang"]
+    assert "takes EAGLE drafts only" in export.note and "adaptive" not in export.setting
+
+
+def test_llama_server_takes_every_option() -> None:
+    for export in of("llama.cpp"):
+        is_valid("llama.cpp", options(export))
+
+
+@pytest.mark.skipif(LLAMA_SERVER is None, reason="no llama-server: set DRAFTHOUSE_LLAMA_SERVER, or put it on PATH")
+def test_llama_server_itself_parses_every_option() -> None:
+    for setting in {export.setting for export in of("llama.cpp")}:
+        done = subprocess.run([str(LLAMA_SERVER), *shlex.split(setting), "--version"], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_transformers_reads_every_setting_and_keeps_it() -> None:
+    for export in of("transformers"):
+        [call] = [node for node in ast.walk(ast.parse(export.setting)) if isinstance(node, ast.Call)]
+        given = {str(each.arg): ast.literal_eval(each.value) for each in call.keywords}
+        config = GenerationConfig()
+        assert config.update(**given) == {}, "transformers knows no such setting"
+        config.validate(strict=True)
+
+
+def test_engines_with_one_lookahead_get_the_one_for_few_texts_and_are_told_for_how_many() -> None:
+    found = {export.engine: export for export in scheduled("2:5/16:2/64:0")}
+    assert "--spec-draft-n-max 5 --parallel 2" in found["llama.cpp"].setting
+    assert "best for up to 2 at once" in found["llama.cpp"].note
+    assert "num_assistant_tokens=5," in found["transformers"].setting
+    assert "transformers" not in {export.engine for export in scheduled("1:0/8:3")}

@@ -1,0 +1,450 @@
+"""Load: requests arrive, wait, and are decoded together. No text notices who its neighbours are."""
+
+from __future__ import annotations
+
+from collections import Counter, abc
+from dataclasses import replace
+from functools import partial
+
+import pytest
+import torch
+
+from decoding.backends.contestants import ours
+from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.ours import SHARE_FOR_CACHES
+from decoding.backends.joint_probing import ROOM, measure
+from decoding.backends.serving import CachePool, TextCaches, serve
+from decoding.choice import choose, parse_choices
+from decoding.core.ending import Ending
+from decoding.core.load import ONE, Arrived, Load, RequestQueue, loads
+from decoding.core.loop import PIECE, Batch, never
+from decoding.core.sequence import Sequence
+from decoding.dice.sampling import Sampling
+from decoding.errors import BadLoad, BadStrategy, BrokenModel
+from decoding.measure.comparison import Measurement
+from decoding.measure.crossover import across_loads
+from decoding.measure.latency import Objective, figures, parse_objective
+from decoding.measure.request_times import Timing
+from decoding.measure.sample import SampleResult, sample_from_dict
+from decoding.measure.schedule import blocks, stints
+from decoding.measure.speedups import Race
+from decoding.measure.summary import RaceResults, judge, report
+from decoding.models.runner import Feed
+from decoding.prices.cost_model import Context, CostModel
+from decoding.prompts.chat.messages import Chat
+from decoding.prompts.prompt import PromptItem
+from decoding.trace.events import Recorder, Started
+from decoding.trace.timing import Clock
+from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
+from tests.kit.pairs import comparison, pair
+from tests.kit.table import TableModel, TableRunner
+from tests.kit.worlds import World, state_of
+
+pytestmark = pytest.mark.slow
+
+
+@torch.inference_mode()
+def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
+    passes: list[int] = []
+
+    class Counting(TableModel):
+        def extend_all(self, feeds: abc.Sequence[Feed]) -> list[torch.Tensor]:
+            passes.append(sum(len(tokens) for _, tokens, _ in feeds))
+            return super().extend_all(feeds)
+
+    world, batch = World.of_tables(12, 7), Batch()
+    target = Counting(world.target.model.table, state_of=state_of)  # type: ignore[attr-defined]
+    lookahead, long = 3, (300, 200)
+
+    def admit(prompt: abc.Sequence[int]) -> Sequence:
+        own = World(target.new_runner(), world.draft.model.new_runner())
+        choice, sampling = choose("static", {"lookahead": lookahead}), Sampling(max_new_tokens=100)
+        made = own.sequence(choice, prompt, sampling, 0, None, Recorder())
+        batch.admit(made)
+        return made
+
+    running = admit([3, 1])
+    batch.step()
+    late = [admit([5] * length) for length in long]
+    while any(sequence.is_reading for sequence in late):
+        length = len(running.text)
+        batch.step()
+        assert len(running.text) > length, "it went on meanwhile"
+    assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
+    assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
+
+
+def test_every_sample_is_measured_once_and_the_requests_that_keep_the_load_up_are_not() -> None:
+    samples = decoded([choose("static").at(Load(3))], SAMPLINGS["greedy"], repeats=2)
+    assert Counter((s.prompt, s.repeat) for s in samples) == {(p.id, r): 1 for p in PROMPTS for r in range(2)}
+
+
+def test_a_waiting_request_says_how_long_it_waited() -> None:
+    requests = [Request(choose("autoregressive"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset())) for _ in range(4)]
+    recorders = {request: Recorder() for request in requests}
+    world = World.of_tables(12, 7)
+    places = CachePool(world.target.model, world.draft.model)
+
+    def begin(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
+        recorder = recorders[arrived.request]
+        made = world.sequence(arrived.request.choice, [1], SAMPLINGS["greedy"], 0, None, recorder)
+        made.arrived_ns, made.queued_ns = arrived.at_ns, waited_ns
+        return made
+
+    assert len(list(serve(RequestQueue(requests, Load(4)), places, 1, begin, never))) == 4
+    started = [event for request in requests for event in recorders[request].events if isinstance(event, Started)]
+    waits = [event.queued_ns for event in started]
+    assert waits == sorted(waits) and waits[0] < waits[3]
+    assert all(event.arrived_ns == started[0].arrived_ns for event in started)
+
+
+def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says_so() -> None:
+    """A table's cache takes 8 bytes for each token that it has room for."""
+    crowded, five = pair(), choose("static").at(Load(5))
+    longest = max(len(prompt.text) for prompt in PROMPTS) + SAMPLINGS["greedy"].max_new_tokens
+    memory = 2 * 8 * (longest + ours.AHEAD) * 3.5 / SHARE_FOR_CACHES  # for three texts and a half
+    crowded.contestants[ours.__name__] = ours.Ours(crowded, free=lambda device: int(memory))
+    said = f"memory holds the caches of 3 texts of {longest + ours.AHEAD} tokens, so other requests wait"
+    assert said in crowded.hardware_of(five, longest)
+    assert "memory" not in crowded.hardware_of(choose("static").at(Load(3)), longest)
+    assert "memory holds the caches of 1 text of 4,096 tokens" in crowded.hardware_of(five)  # where it is not known
+    samples = decoded([five], SAMPLINGS["greedy"], pair=crowded)
+    assert at_once(samples) == 3 and texts(samples) == texts(decoded([choose("static")], SAMPLINGS["greedy"]))
+
+
+def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_one() -> None:
+    world = World.of_tables(12, 7)
+    places = CachePool(world.target.model, world.draft.model)
+    short, again = places.take(2, 100), places.take(2, 100)
+    assert short and again and short.target.context == again.draft.context == 100  # type: ignore[union-attr]
+    for place in (short, again):
+        places.give_back(place)
+    assert places.take(2, 60) is short
+    places.give_back(short)
+    longer = places.take(2, 101)
+    assert longer and longer.target.context == 101
+    places.give_back(longer)
+    whole = places.take(1)
+    assert whole and whole.target.context == world.target.context
+
+
+def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
+    world = pair()
+    places = CachePool(world.target.model, world.draft.model if world.draft else None)
+    assert measure(world, 2, SAMPLINGS["greedy"], places=places).target.keys() == {1, 2}
+    place = places.take(2, ROOM)
+    assert place and place.target.context == ROOM < world.target.context
+
+
+def test_prices_of_shared_passes_are_for_texts_as_long_as_those_of_one_text() -> None:
+    one = CostModel({1: [(1, 1.0)]}, context=Context(10_000, 10_000, target=0.1, draft=0.01))
+    together = measure(pair(), 2, SAMPLINGS["greedy"], like=one)
+    assert together.context == one.context and together.verify(2, 2) > 2 * 0.1 * 9_000 and together.draft(1) > 90
+
+
+def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:
+    first = PromptItem("1", "ab")
+    asked = partial(Measurement, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
+    assert asked(prompts=[first, PromptItem("2", "abc")]).longest == 3 + 5
+    assert (
+        asked(
+            prompts=[first, PromptItem("2", "c", chat=Chat(({"role": "user", "content": "c"},), turn=2, follows="1"))]
+        ).longest
+        == 0
+    )
+
+
+def at_once(samples: abc.Sequence[SampleResult]) -> int:
+    """The most samples that were decoded at one moment."""
+    spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
+    return max(sum(start <= at < end for start, end in spans) for at, _ in spans)
+
+
+def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
+    taken = 0
+
+    class Counted(TableModel):
+        def new_runners(self, count: int, room: int = 0) -> list[TableRunner]:
+            nonlocal taken
+            taken += count * self.bytes_for(room)
+            return super().new_runners(count, room)
+
+    world = pair()
+    made = comparison(SAMPLINGS["greedy"], pair=world, prompts=PROMPTS, choices=[choose("static").at(Load(5))])
+    each = 2 * world.target.model.bytes_for(made.longest + ours.AHEAD)
+    memory = int(3.5 * each / SHARE_FOR_CACHES)
+    world.target.model = Counted(world.target.table, world.target.context, state_of)  # type: ignore[misc, attr-defined]
+    world.contestants[ours.__name__] = ours.Ours(world, free=lambda device: memory - taken)
+    samples = decoded([choose("static").at(Load(5))], SAMPLINGS["greedy"], pair=world, repeats=2)
+    assert taken and [at_once([s for s in samples if s.repeat == repeat]) for repeat in range(2)] == [3, 3]
+
+
+@pytest.mark.parametrize("load", [ONE, Load(4), Load(rate=400)], ids=str)
+def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: Load) -> None:
+    choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
+    sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
+    made = Measurement(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
+    answers = [one for group in made.schedule() for stint in stints(group) for one in made.tried(stint)]
+    broken = [(key.choice.label, key.prompt.id) for key, answer in answers if isinstance(answer, BrokenModel)]
+    samples = made.audited([answer for _, answer in answers if isinstance(answer, SampleResult)])
+    assert sorted(broken) == sorted((choice.label, "bad") for choice in choices)
+    assert Counter(sample.prompt for sample in samples) == {prompt.id: 2 for prompt in sound}
+    assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
+    with pytest.raises(BrokenModel, match="NaN"):
+        made.run()
+
+
+def test_cancelling_a_full_batch_ends_it_at_once() -> None:
+    told: list[int] = []
+    made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
+    assert made.run(told.append) == []
+    assert 2 <= len(told) < len(PROMPTS)
+
+
+def test_under_load_strategies_take_turns_block_by_block() -> None:
+    choices = [choice.at(Load(1)) for choice in parse_choices("autoregressive,static:2")]
+    loaded = [choice.at(Load(2)) for choice in choices]
+    prompts = [PromptItem(str(n), "a") for n in range(16)]
+    groups = list(comparison(choices=[*choices, *loaded], prompts=prompts).schedule())
+    assert [len(group) for group in groups] == [2] * 16 + [16, 16]
+    assert [[stint[0].choice.label for stint in stints(group)] for group in groups[-2:]] == [
+        ["autoregressive @2", "static:2 @2"],
+        ["static:2 @2", "autoregressive @2"],
+    ]
+    assert [len(block) for block in blocks(prompts, Load(4))] == [16]
+
+
+# Arrivals -------------------------------------------------------------------------------------------------------------
+
+
+def arrivals(load: Load, until: int) -> list[int]:
+    queue = RequestQueue(iter(int, 1), load)
+    queue.arrive(until)
+    found = []
+    while not queue.is_empty:
+        found.append(queue.take().at_ns)
+    return found
+
+
+def test_an_open_loop_sends_requests_at_its_rate_whether_they_are_answered_or_not() -> None:
+    times = arrivals(Load(rate=50, seed=3), until=100 * 10**9)
+    assert len(times) == pytest.approx(5000, rel=0.05)
+    assert times == sorted(times)
+    assert times == arrivals(Load(rate=50, seed=3), until=100 * 10**9) != arrivals(Load(rate=50, seed=4), 100 * 10**9)
+
+
+def test_a_user_of_a_closed_loop_asks_again_when_he_has_his_answer() -> None:
+    queue = RequestQueue("abcd", Load(2))
+    queue.arrive(5)
+    assert [queue.take().request, queue.take().request] == ["a", "b"]
+    queue.arrive(6)
+    assert queue.is_empty and not queue.is_over
+    queue.answered()
+    queue.arrive(7)
+    assert (queue.take().at_ns, queue.is_empty) == (7, True)
+
+
+@pytest.mark.parametrize(
+    ("concurrencies", "rates", "words"),
+    [
+        ([0], [], "concurrency is 0; it must lie between 1 and 256"),
+        ([1_000_000], [], "concurrency is 1000000"),
+        ([], [float("nan")], "rate is nan"),
+        ([], [0.0], "rate is 0"),
+        ([], [1e9], "rate is 1e[+]09"),
+        ([4, 4], [], "The load 4 at once is named twice"),
+    ],
+)
+def test_a_load_that_cannot_be_is_refused(concurrencies: list[int], rates: list[float], words: str) -> None:
+    with pytest.raises(BadLoad, match=words):
+        loads(concurrencies, rates)
+
+
+# Figures --------------------------------------------------------------------------------------------------------------
+
+
+def test_an_objective_is_read_and_a_wrong_one_refused() -> None:
+    assert parse_objective("ttft=0.5s, tpot=50ms") == Objective(500, 50)
+    for text in ("ttft=5", "speed=3ms", "tpot=0ms", ""):
+        with pytest.raises(BadLoad, match="is not an objective"):
+            parse_objective(text)
+
+
+def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_and_crossover() -> None:
+    choices = [c.at(load) for load in (ONE, Load(4)) for c in parse_choices("autoregressive,static:3")]
+    samples = decoded(choices, SAMPLINGS["greedy"])
+    judged = judge(choices, samples)
+    rows = report(choices, {choice.label: "table" for choice in choices}, samples, judged=judged)
+    assert [row["label"] for row in rows] == ["autoregressive", "static:3", "autoregressive @4", "static:3 @4"]
+    assert [row["concurrency"] for row in rows] == [1, 1, 4, 4]
+    for row in rows:
+        assert row["ttft_ms"]["p50"] <= row["ttft_ms"]["p95"] <= row["e2e_ms"]["p99"]
+        assert row["audit"]["identical"] == len(PROMPTS)
+    for row in rows[2:]:
+        own = [s for s in samples if s.strategy == row["label"]]
+        seconds = sum(s.timing.queued_ns + s.prefill_ns + s.decode_ns for s in own) / 1e9
+        assert row["tokens_per_s_device"] == pytest.approx(4 * sum(len(s.tokens) for s in own) / seconds)
+    standing = across_loads(rows, judged)
+    assert [load["baseline"] for load in standing["loads"]] == ["autoregressive", "autoregressive @4"]
+    assert standing["sentence"].startswith(("Fastest ", "At no load is it known"))
+
+
+def test_tokens_per_second_are_divided_by_the_devices_that_a_strategy_had_more_of() -> None:
+    choices = [c.at(Load(4)) for c in parse_choices("autoregressive,static:3")]
+    samples, runners = decoded(choices, SAMPLINGS["greedy"]), {choice.label: "table" for choice in choices}
+    whole = report(choices, runners, samples)
+    for words, shares in (
+        (("1 core", "2 cores: target on 0, draft on 1"), (1, 2)),
+        (("cuda:0", "cuda:0 for the target, cuda:1 for the draft"), (1, 2)),
+        (("4 cores", "4 cores: target on 0, 1 and 2, draft on 3"), (1, 1)),
+    ):
+        hardware = dict(zip(runners, words, strict=True))
+        rows = report(choices, runners, samples, hardware=hardware)
+        for row, undivided, share in zip(rows, whole, shares, strict=True):
+            assert row["tokens_per_s_device"] == pytest.approx(undivided["tokens_per_s_device"] / share)
+            assert row["goodput"]["tokens_per_s_device"] == row["tokens_per_s_device"]  # nothing was promised
+            assert row["tokens_per_s_user"] == undivided["tokens_per_s_user"]
+
+
+def test_goodput_counts_the_tokens_of_the_requests_that_kept_the_objective() -> None:
+    sample, *_ = decoded([choose("static").at(Load(2))], SAMPLINGS["greedy"])
+    long = replace(sample, prefill_ns=0, decode_ns=9 * 10**9, timing=Timing(0, 0, 2 * 10**9))
+    short = replace(long, tokens=long.tokens[:1], decode_ns=10**9, timing=Timing(0, 0, 10**9))
+    found = figures([long, short], Objective(ttft_ms=1500))
+    assert found["goodput"]["share"] == 0.5
+    assert found["goodput"]["tokens_per_s_device"] == pytest.approx(2 * 1 / 10)
+    assert found["tokens_per_s_device"] == pytest.approx(2 * (long.count + 1) / 10)
+
+
+def answered(arrived_s: float, took_s: float) -> SampleResult:
+    [sample, *_] = decoded([choose("static").at(Load(rate=100))], SAMPLINGS["greedy"])
+    took, timing = round(took_s * 1e9), Timing(round(arrived_s * 1e9), 0, 0)
+    return replace(sample, load=Load(rate=2), prefill_ns=0, decode_ns=took, timing=timing)
+
+
+@pytest.mark.parametrize(("took", "served"), [([0.5] * 9, 2.0), ([1 + n / 2 for n in range(9)], 1.0)])
+def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
+    took: abc.Sequence[float], served: float
+) -> None:
+    """Nine requests arrive at 2/s. If each answer takes half a second longer than the last, 1/s is answered."""
+    samples = [answered(number / 2, seconds) for number, seconds in enumerate(took)]
+    assert figures(samples, Objective())["served_per_s"] == pytest.approx(served)
+
+
+def gain(ratio: float, low: float, high: float) -> dict[str, float]:
+    return {"ratio": ratio, "low": low, "high": high, "median": ratio, "prompts": 40}
+
+
+def judged_at(loads: abc.Iterable[Load]) -> RaceResults:
+    """static:4 beside autoregressive at each load; the rows say how fast it was."""
+    base = {load: f"autoregressive{load.suffix}" for load in loads}
+    races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
+    return RaceResults(races, base, {}, {}, frozenset())
+
+
+def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss() -> None:
+    found = {1: gain(1.5, 1.4, 1.6), 4: gain(1.2, 1.1, 1.3), 8: gain(1.0, 0.9, 1.1), 16: gain(0.8, 0.7, 0.9)}
+    rows = [
+        {"label": f"{name}{Load(users).suffix}", "strategy": name.partition(":")[0],
+         "concurrency": users, "rate": None, "role": role,
+         "speedup": speed if role == "ranked" else gain(1, 1, 1), "audit": dict.fromkeys(AUDIT, 0), "is_shown": True}
+        for users, speed in found.items()
+        for name, role in (("autoregressive", "baseline"), ("static:4", "ranked"))
+    ]  # fmt: skip
+    standing = across_loads(rows, judged_at(map(Load, found)))
+    [crossing] = standing["crossovers"]
+    assert (crossing["gain_until"], crossing["loss_from"], crossing["at"]) == (4, 16, pytest.approx(8))
+    assert (
+        standing["doubt"] == "Not settled: 8 at once. static:4 is a gain up to 4 at once and a loss from 16 at once on."
+    )
+    assert [load["fastest"] for load in standing["loads"]] == ["static:4", "static:4 @4", None, "autoregressive @16"]
+    assert standing["sentence"] == "Fastest by load: 1 at a time to 4 at once: static:4; 16 at once: autoregressive."
+
+
+@pytest.mark.parametrize(
+    ("best", "sentence"),
+    [
+        ({Load(): 1.5, Load(4): 1.2, Load(rate=2): 1.1}, "Fastest at every load: static:4."),
+        ({Load(): 1.5, Load(4): 1.2, Load(rate=2): 0.8},
+         "Fastest by load: 1 at a time to 4 at once: static:4; 2 requests/s: autoregressive."),
+        ({Load(): 0.8, Load(4): 1.2, Load(rate=2): 1.1},
+         "Fastest by load: 1 at a time: autoregressive; 4 at once: static:4; 2 requests/s: static:4."),
+    ],
+)  # fmt: skip
+def test_users_and_rates_are_no_one_span_and_a_strategy_that_is_always_fastest_is_named_once(
+    best: dict[Load, float], sentence: str
+) -> None:
+    rows = [
+        {"label": f"{name}{load.suffix}", "strategy": name.partition(":")[0],
+         "role": role, "audit": dict.fromkeys(AUDIT, 0), "is_shown": True,
+         "concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None,
+         "speedup": gain(speed, speed - 0.05, speed + 0.05) if role == "ranked" else gain(1, 1, 1)}
+        for load, speed in best.items()
+        for name, role in (("autoregressive", "baseline"), ("static:4", "ranked"))
+    ]  # fmt: skip
+    assert across_loads(rows, judged_at(best))["sentence"] == sentence
+
+
+AUDIT = ("identical", "tie", "divergent", "not_compared")
+
+
+def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
+    world = World.of_tables(12, 7)
+    places = CachePool(world.target.model, world.draft.model)
+    request = Request(choose("static"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset()))
+
+    def refuse(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
+        raise BadStrategy("there is no classifier")
+
+    for _ in range(3):
+        with pytest.raises(BadStrategy):
+            list(serve(RequestQueue([request] * 2, Load(2)), places, 2, refuse, never))
+    assert places.take(2) and places.take(2)
+
+
+def logged(*seconds: float) -> list[PromptItem]:
+    return [PromptItem(str(number), "ab", at=1e9 + at) for number, at in enumerate(seconds)]
+
+
+def test_a_log_has_a_rate_and_a_speed_multiplies_it() -> None:
+    arrivals = [prompt.at for prompt in logged(3, 1, 6)]
+    once, twice = loads((), (), (2, 1), arrivals)
+    assert (once.rate, twice.rate) == (0.4, 0.8)
+    assert (str(once), twice.suffix) == ("0.4 requests/s as recorded", " @0.8/s recorded")
+    assert once != Load(rate=0.4)
+
+
+@pytest.mark.parametrize(
+    ("arrivals", "speed", "reason"),
+    [
+        ([], 1, "no recorded arrivals"),
+        ([None, 1.0], 1, "1 of 2 prompts have no timestamp"),
+        ([5.0, 5.0], 1, "one timestamp, so it has no rate"),
+        ([0.0, 1e6], 1, "Choose another speed"),
+        ([0.0, 1.0], float("nan"), "must lie above 0"),
+        ([0.0, 1.0], float("inf"), "must lie above 0"),
+    ],
+)
+def test_arrivals_that_cannot_be_replayed_are_refused_in_words(
+    arrivals: list[float | None], speed: float, reason: str
+) -> None:
+    with pytest.raises(BadLoad, match=reason):
+        loads((), (), (speed,), arrivals)
+
+
+def test_requests_of_a_log_arrive_at_its_times_and_in_their_order() -> None:
+    prompts = logged(0.2, 0, 0.05)
+    [load] = loads((), (), (10,), [prompt.at for prompt in prompts])
+    samples = decoded([choose("autoregressive").at(load)], SAMPLINGS["greedy"], prompts=prompts)
+    arrived = {sample.prompt: sample.timing.arrived_ns for sample in samples}
+    assert arrived == pytest.approx({"0": 20_000_000, "1": 0, "2": 5_000_000}, abs=1000)
+    assert sample_from_dict(samples[0].to_dict()).load == load
+
+
+def test_the_rest_of_a_log_is_replayed_from_its_own_first_request() -> None:
+    prompts = logged(0, 0.3, 0.4)
+    [load] = loads((), (), (5,), [prompt.at for prompt in prompts])
+    made = comparison(SAMPLINGS["greedy"], prompts=prompts, choices=[choose("autoregressive").at(load)])
+    [[_, *rest]] = made.schedule()
+    arrived = sorted(sample.timing.arrived_ns for _, sample in made.samples(rest))  # type: ignore[union-attr]
+    assert arrived == pytest.approx([0, 20_000_000], abs=1000)

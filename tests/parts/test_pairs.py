@@ -1,0 +1,167 @@
+"""Remarks on a pair come as sentences when it is made; only a pair that would change the target's text is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from decoding.errors import BadCheckpoint, BadPair
+from decoding.vocabularies.fit import PairReport, check_pair
+from tests.kit.models import LLAMA, save
+
+SMALL = LLAMA | {"hidden_size": 12, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
+
+
+@pytest.fixture(scope="session")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
+    return (
+        save(tmp_path_factory.mktemp("target"), "llama", **LLAMA),
+        save(tmp_path_factory.mktemp("draft"), "llama", **SMALL),
+    )
+
+
+@pytest.fixture
+def pair(saved: tuple[Path, Path], tmp_path: Path) -> tuple[Path, Path]:
+    target, draft = (Path(shutil.copytree(folder, tmp_path / name)) for folder, name in zip(saved, "td", strict=True))
+    return target, draft
+
+
+def edit(file: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    content = json.loads(file.read_text()) if file.exists() else {}
+    change(content)
+    file.write_text(json.dumps(content))
+
+
+def levels(report: PairReport) -> dict[str, str]:
+    return {found.topic: found.level for found in report.findings}
+
+
+def test_a_pair_that_fits(pair: tuple[Path, Path]) -> None:
+    report = check_pair(*pair)
+    assert report.fits
+    assert set(levels(report).values()) == {"fits"}
+    assert "Both have the same 97 tokens." in report.sentences
+    kv = (3 * 2 * 2 * 8 + 2 * 2 * 6) * 4 * 128
+    assert report.memory_bytes == report.target.weight_bytes + report.draft.weight_bytes + kv
+    report.require()
+
+
+def test_two_tokenizers_are_remarked_on_with_what_they_share(pair: tuple[Path, Path]) -> None:
+    def swap(tokenizer: dict[str, Any]) -> None:
+        tokenizer["model"]["vocab"] |= {"w5": 6, "w6": 5}
+
+    edit(pair[1] / "tokenizer.json", swap)
+    report = check_pair(*pair)
+    report.require()
+    assert report.sentences[0].startswith("The tokenizers differ: 2 ids mean different things; 5 is 'w5' to the target")
+    assert report.sentences[1].startswith("The target shares 97 of the draft's 97 tokens (100 %). They are about")
+    assert report.shared and (report.shared.to_target[5], report.shared.to_target[6]) == (6, 5)
+
+
+def test_tokenizers_without_a_common_token_do_not_fit(pair: tuple[Path, Path]) -> None:
+    def rename(tokenizer: dict[str, Any]) -> None:
+        tokenizer["model"]["vocab"] = {f"v{n}": n for n in range(1, 97)} | {"<stop>": 0}
+        tokenizer["added_tokens"][0]["content"] = tokenizer["model"]["unk_token"] = "<stop>"
+
+    edit(pair[1] / "tokenizer.json", rename)
+    for folder in pair:  # end tokens are shared by what they mean
+        (folder / "generation_config.json").unlink()
+        edit(folder / "config.json", lambda config: config.update(eos_token_id=None))
+    report = check_pair(*pair)
+    assert levels(report)["shared tokens"] == "misfit"
+    with pytest.raises(BadPair, match=r"None of the draft's 97 tokens writes what one of the target's 97 does \(0 %\)"):
+        report.require()
+
+
+def test_a_draft_with_fewer_tokens_and_merges_is_not_said_to_have_the_same(pair: tuple[Path, Path]) -> None:
+    edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1", "w 2"]))
+    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
+    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"]["vocab"].pop("w96"))
+    told = check_pair(*pair).sentences[0]
+    assert "differ: the target's has 97 tokens and 2 merges, the draft's 96 and 1" in told
+    assert "same tokens" not in told
+
+
+def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    padded = save(tmp_path / "padded", "llama", **SMALL | {"vocab_size": 128})
+    shutil.copy(pair[0] / "tokenizer.json", padded)
+    report = check_pair(pair[0], padded)
+    assert report.fits
+    assert any("differ by padding alone" in sentence for sentence in report.sentences)
+
+
+def test_a_draft_that_lacks_tokens_of_the_target_shares_the_others(pair: tuple[Path, Path], tmp_path: Path) -> None:
+    target = save(tmp_path / "wider", "llama", **LLAMA | {"vocab_size": 99})
+    report = check_pair(target, pair[1])
+    assert "2 tokens, 'w97' first, have ids that not both models know" in report.sentences[0]
+    assert report.shared and report.shared.to_target == {number: number for number in range(97)}
+
+
+def test_vocab_and_merges_files_are_read_too(pair: tuple[Path, Path]) -> None:
+    ids = json.loads((pair[1] / "tokenizer.json").read_text())["model"]["vocab"]
+    edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=[["w", "1"]]))
+    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
+    assert check_pair(*pair).fits  # merges are spelled either way
+    for folder in pair:
+        (folder / "tokenizer.json").unlink()
+        (folder / "vocab.json").write_text(json.dumps(ids))
+        (folder / "merges.txt").write_text("#version: 0.2\nw 1\n")
+    assert levels(check_pair(*pair))["tokenizer"] == "fits"
+    (pair[1] / "merges.txt").write_text("#version: 0.2\nw 2\n")
+    assert levels(check_pair(*pair))["tokenizer"] == "remark"
+
+
+REMARKS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "special tokens": (
+        lambda draft: edit(draft / "tokenizer.json", lambda t: t["added_tokens"][0].update(special=False)),
+        "Special tokens differ (<end>)",
+    ),
+    "end tokens": (
+        lambda draft: (draft / "generation_config.json").write_text('{"eos_token_id": 4}'),
+        "end tokens differ",
+    ),
+    "chat template": (
+        lambda draft: edit(draft / "tokenizer_config.json", lambda t: t.update(chat_template="{{ x }}")),
+        "chat templates differ",
+    ),
+    "cutting": (
+        lambda draft: edit(draft / "tokenizer.json", lambda t: t.update(normalizer={"type": "NFC"})),
+        "cut text differently",
+    ),
+    "context": (
+        lambda draft: edit(draft / "config.json", lambda c: c.update(max_position_embeddings=64)),
+        "together they hold 64",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", list(REMARKS))
+def test_what_changes_no_text_is_a_remark(pair: tuple[Path, Path], case: str) -> None:
+    change, says = REMARKS[case]
+    change(pair[1])
+    report = check_pair(*pair)
+    assert report.fits
+    assert says in report.sentences[0]
+
+
+def test_a_draft_as_large_as_its_target_is_remarked_on(pair: tuple[Path, Path]) -> None:
+    assert any("same model" in sentence for sentence in check_pair(pair[0], pair[0]).sentences)
+    assert any("large for its target" in sentence for sentence in check_pair(*reversed(pair)).sentences)
+
+
+def test_a_text_longer_than_the_pair_holds_does_not_fit(pair: tuple[Path, Path]) -> None:
+    assert check_pair(*pair, context=128).fits
+    report = check_pair(*pair, context=129)
+    assert not report.fits
+    assert report.sentences[0].startswith("A text of 129 tokens was asked for, and the pair holds 128")
+
+
+def test_a_broken_tokenizer_is_a_bad_checkpoint(pair: tuple[Path, Path]) -> None:
+    (pair[1] / "tokenizer.json").write_text('{"model": {"vocab": [1]}}')
+    with pytest.raises(BadCheckpoint, match="not a tokenizer"):
+        check_pair(*pair)

@@ -1,0 +1,181 @@
+"""The whole way from prompts to recordings, to a classifier with its card, to settings, to a run that uses them."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Sequence
+from functools import partial
+
+import pytest
+
+from decoding.backends.pair import ModelPair
+from decoding.choice import choose
+from decoding.disco import metrics
+from decoding.disco.classifier import DraftClassifier
+from decoding.disco.features import GLANCE, QUICK
+from decoding.disco.training import Labelled, label, train
+from decoding.errors import BadStrategy, Cancelled
+from decoding.measure.comparison import Measurement
+from decoding.prices.cost_model import CostModel
+from decoding.replay.confirming import run_all
+from decoding.replay.planning import CAP, RecordedSet, predict, price_of_a_token, priced, study
+from decoding.replay.probing import probe
+from decoding.strategies.disco import Priced
+from decoding.training.making import TrainingStep, fastest, make_classifier
+from decoding.training.splits import Splits
+from tests.kit.pairs import ALL, SHARED, pair, prompts
+
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def made() -> tuple[ModelPair, list[TrainingStep], dict[str, float]]:
+    ready, told = pair(), list[TrainingStep]()
+    classifier = make_classifier(ready, Splits.of(ALL), SHARED, on_progress=told.append)
+    ready.hold("ours", classifier)
+    return ready, told, json.loads(json.dumps(classifier.card))  # a card is JSON through and through
+
+
+def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) -> None:  # type: ignore[no-untyped-def]
+    _, told, card = made
+    assert card["prompts"] == {"training": 40, "validation": 20, "test": 20}
+    parts = (ALL[:40], ALL[40:60], ALL[60:])
+    lines = [json.dumps([[prompt.id, prompt.text] for prompt in part]) for part in parts]
+    assert [*card["data"].values()] == [hashlib.sha256(each.encode()).hexdigest() for each in lines]
+    assert card["thresholds"]["priced"] > 0
+    assert 0 < card["thresholds"]["threshold"] < 1
+    assert 0.5 < card["metrics"]["auc"] <= 1
+    assert {"all features", "as published", "probability only", "no echoes"} < set(card["ablations"])
+    assert card["looks_at"] in (list(GLANCE), list(QUICK))
+    assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
+    phases = list(dict.fromkeys(step.phase for step in told))
+    recorded = [f"recording {part}" for part in ("training", "validation", "test", "greedy texts")]
+    assert phases[:6] == [*recorded, "training", "measuring costs"]
+
+
+def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy_runs_too(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, card = made
+    greedy = dataclasses.replace(SHARED, temperature=0.0)
+    trained, fitted = ready.classifier("ours", SHARED), ready.classifier("ours", greedy)
+    assert trained is ready.classifier("ours") and fitted is ready.classifier("ours", greedy)
+    tokens = label(study(ready, ALL[60:], greedy, tails=False).recordings)
+    losses = [metrics.measure(each(tokens.rows), tokens.accepted).bce for each in (trained, fitted)]
+    assert losses[1] < losses[0]
+    assert fitted.tuned("priced") == card["greedy"]["thresholds"]["priced"] != trained.tuned("priced")
+    assert ready.misfits([choose("disco", {"classifier": "ours"})], greedy) == []
+    plainly = make_classifier(ready, Splits.of(ALL), greedy)
+    assert plainly.card["greedy"] is None and plainly.greedy is plainly
+
+
+def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, _ = made
+    greedy, choice = dataclasses.replace(SHARED, temperature=0.0), choose("disco", {"classifier": "ours"})
+    for sampling in (SHARED, greedy):
+        recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
+        counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), asked)  # noqa: B023
+        live = Measurement(ready, ALL[-5:], [choice], sampling).run()
+        assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
+        assert counts.drafted == sum(s.num_draft_tokens for s in live)
+
+
+@pytest.mark.parametrize("damage", [{"scale": 0.0}, {"scale": None}, {"sweep": 3}, {"more": 1}])
+def test_a_calibration_that_cannot_be_read_changes_nothing(made, damage: dict[str, object]) -> None:  # type: ignore[no-untyped-def]
+    ready, _, card = made
+    spoilt = dataclasses.replace(ready.classifier("ours"), card={**card, "greedy": {**card["greedy"], **damage}})
+    assert spoilt.greedy is spoilt
+
+
+def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]
+    _, told, card = made
+    for rule in ("threshold", "priced"):
+        points = card["sweep"][rule]
+        assert [point["threshold"] for point in points] == sorted(point["threshold"] for point in points)
+        drafted = [point["drafted"] for point in points]
+        assert drafted == sorted(drafted, reverse=True)  # the stricter, the shorter
+        assert all(point["accepted"] <= point["drafted"] for point in points)
+    tuned = [p for p in card["sweep"]["threshold"] if p["threshold"] == card["thresholds"]["threshold"]]
+    assert [point["speedup"] for point in tuned] == [pytest.approx(card["predicted"]["disco:threshold"])]
+    epochs = [step.numbers for step in told if step.phase == "training"]
+    assert epochs[-1]["held_out_loss"] < epochs[0]["held_out_loss"]
+    assert all(0 <= numbers["held_out_f1"] <= 1 for numbers in epochs)
+
+
+def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made) -> None:  # type: ignore[no-untyped-def]
+    ready, _, _ = made
+    costs, paths = probe(ready, ALL[:4], SHARED), choose("tree", {"shape": "4x2"})
+    grown, plain = (study(ready, ALL[-5:], SHARED, tails=True, trees=trees) for trees in (True, False))
+    planned, left_out = ({p.choice.label for p in predict(each, costs)} for each in (grown, plain))
+    assert planned - left_out == {f"tree:{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4)}
+    live = Measurement(ready, ALL[-5:], [paths], SHARED).run()
+    counts = grown.play(paths)
+    assert counts.target_passes == sum(s.num_target_passes for s in live)
+    assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
+
+
+def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:
+    """A plan's rows at load used to begin with the texts that the rows for one user had written."""
+    ready, asked = pair(), [choose("autoregressive"), choose("suffix", {"memory": True})]
+    first, second = (run_all(ready, prompts(6), SHARED, asked)[asked[1].label] for _ in range(2))
+    assert first["num_draft_tokens"] == second["num_draft_tokens"] > 0
+
+
+@pytest.fixture(scope="module")
+def labelled() -> tuple[RecordedSet, list[Labelled]]:
+    """The recorded validation prompts, and what is learnt from: the training and the validation prompts."""
+    training, validation = (study(pair(), part, SHARED, tails=True) for part in (ALL[:40], ALL[40:60]))
+    return validation, [label(part.recordings) for part in (training, validation)]
+
+
+@pytest.mark.parametrize("columns", [GLANCE, QUICK], ids=["glance", "quick"])
+def test_the_price_of_a_token_needs_no_search(labelled, columns: Sequence[str]) -> None:  # type: ignore[no-untyped-def]
+    """It comes within a fortieth of the best threshold there is, whatever a drafted token costs. Which of the two
+    classifiers a pair gets depends on the machine's speed."""
+    recorded, examples = labelled
+    classifier = train(*examples, columns=columns)
+    for draft in (0.05, 0.15, 0.3):
+        costs = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(CAP + 1))), draft, 0.0, 0.0, 0.0)
+
+        def speed(price: float) -> float:
+            return costs.tokens_per_s(recorded.count(partial(Priced, price, CAP), classifier), "estimate")  # noqa: B023
+
+        price = price_of_a_token(recorded, costs, classifier)
+        assert speed(price) > 0.975 * max(speed(step / 50) for step in range(1, 50))
+
+
+def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> None:  # type: ignore[no-untyped-def]
+    """A classifier that knows more is kept if it costs little beside a drafted token, and not if it costs as much."""
+    validation, examples = labelled
+    knowing, blunt = (train(*examples, columns=columns) for columns in (QUICK, ("position",)))
+
+    def kept(decision: float) -> DraftClassifier:
+        prices = [
+            CostModel.of_one((0.0, *[1.0 + 0.05 * rows for rows in range(CAP + 1)]), 0.2, 0.0, 0.0, 0.0, decision=each)
+            for each in (decision, 1e-6)
+        ]
+        return fastest(validation, list(zip((knowing, blunt), prices, strict=True)))[0]
+
+    assert kept(0.001) is knowing
+    assert kept(0.2) is blunt
+
+
+def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
+    with pytest.raises(BadStrategy, match="at least 200 are needed"):
+        make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)
+
+
+def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier() -> None:
+    with pytest.raises(Cancelled):
+        make_classifier(pair(), Splits.of(ALL), SHARED, cancelled=lambda: True)
+
+
+def test_a_pair_without_a_classifier_says_so() -> None:
+    with pytest.raises(BadStrategy, match="disco needs a classifier"):
+        Measurement(pair(), ALL[:1], [choose("disco")], SHARED).run()
+
+
+def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
+    costs = CostModel.of_one((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
+    policy = Priced(priced(costs, tokens_per_s=1.0, follows=0.0), CAP)
+    assert policy.stops(0.99)

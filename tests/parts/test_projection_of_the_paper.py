@@ -1,0 +1,91 @@
+"""The projection against the literature: Figure 6 of "Speculative Speculative Decoding" (arXiv 2603.03251v1).
+
+What the paper publishes goes in: speeds without SSD as prices (the card), and how often a round hits (Figure 3). What
+comes out is compared with its bars. Not published, so taken: 5 tokens a round with 6 drafted tokens, hence an
+acceptance of 0.885; a lookahead of 7 for SSD, as in the authors' commands; and that the whole budget of 8 branches goes
+to the next token after a miss that random tokens answered, as the authors' code allows. Nothing is fitted to SSD's
+bars. The figure's text says F = 1: one branch for each accepted count.
+"""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from decoding.drafting.records import Record, Written
+from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.prices.machine_card import published
+from decoding.replay.projecting.projecting import prepared_at
+from decoding.replay.ssd.playing import BESIDE, Track
+from decoding.replay.ssd.simulator import simulate_together
+from decoding.ssd.speculator.speculator import plan_for
+from decoding.trace.theory import PowerLaw
+from tests.kit.recordings import tokens_per_round
+
+COSTS = published()["llama-70b-1b-h100"].costs
+ACCEPTANCE, LOOKAHEAD, ROUNDS = 0.885, 7, 3000
+HITS = {"neural": 1 - PowerLaw(0.28, 0.54).miss(1), "random": 0.80}  # by what drafted the judged round; F = 1 and F = 8
+FIGURE_6 = {  # batch -> tokens/s of each text: fast backup, neural backup, SD
+    1: (249, 256, 162),
+    2: (244, 214, 158),
+    4: (237, 186, 155),
+    8: (207, 160, 145),
+    16: (170, 135, 130),
+}
+BACKUPS = {
+    "random": SpeculatorSettings(LOOKAHEAD, 8, "1/1/1/1/1/1/1/1+8/0/0/0/0/0/0/0", "random"),
+    "neural": SpeculatorSettings(LOOKAHEAD, 8, "uniform", "neural"),
+}
+FIRST, SECOND, ELSE = 0, 1, 2  # what the draft likes best, next, and what it does not list
+
+
+def text_of(backup: str, rounds: int, seed: int) -> Track:
+    """A text that gives these acceptances and hit rates, whatever is random: it is thrown round by round."""
+    dice = random.Random(seed)
+    text: list[int] = []
+    is_random = False  # whether random tokens are judged in this round
+    for _ in range(rounds):
+        accepted = 0
+        while not is_random and accepted < LOOKAHEAD and dice.random() < ACCEPTANCE:
+            accepted += 1
+        hits = dice.random() < HITS["random" if is_random else "neural"]
+        # After a whole acceptance the first guess is the draft's favourite, after a refusal its second choice.
+        guess = FIRST if accepted == LOOKAHEAD or is_random else SECOND
+        text += [*[FIRST] * accepted, guess if hits else ELSE]
+        is_random = backup == "random" and not hits
+    matches = [token == FIRST for token in text]
+    listed = (FIRST, SECOND, *range(10, 22))
+    return Track(Record.of(matches), written=Written((), text, len(text)), preferred=(listed,) * len(text))
+
+
+def speed(backup: str, batch: int) -> float:
+    """Tokens per second of each text."""
+    plan, prices = plan_for(BACKUPS[backup], 10_000), prepared_at(COSTS, batch)
+    texts = [text_of(backup, ROUNDS // batch, seed) for seed in range(batch)]
+    played = simulate_together(texts, plan, prices, batch, BESIDE, shares_branches=False)
+    return played.tokens_per_s_device / batch
+
+
+@pytest.fixture(scope="module")
+def projected() -> dict[int, dict[str, float]]:
+    """Tokens per second of each text, by batch size and backup."""
+    found: dict[int, dict[str, float]] = {}
+    for batch in FIGURE_6:
+        found[batch] = {backup: speed(backup, batch) for backup in BACKUPS}
+        drafting = COSTS.verify(batch, 7 * batch) + 6 * COSTS.draft(batch)
+        found[batch]["plain"] = tokens_per_round(ACCEPTANCE, 6) / drafting
+    return found
+
+
+@pytest.mark.parametrize("batch", FIGURE_6)
+def test_the_bars_of_either_backup_are_within_10_percent(projected, batch) -> None:  # type: ignore[no-untyped-def]
+    fast, neural, plain = FIGURE_6[batch]
+    assert projected[batch]["random"] == pytest.approx(fast, rel=0.10)
+    assert projected[batch]["neural"] == pytest.approx(neural, rel=0.10)
+    assert projected[batch]["plain"] == pytest.approx(plain, rel=0.01)  # the prices were derived from it
+
+
+def test_the_fast_backup_is_the_better_one_from_a_batch_of_2_on(projected) -> None:  # type: ignore[no-untyped-def]
+    better = [batch for batch, found in projected.items() if found["random"] > found["neural"]]
+    assert better == [2, 4, 8, 16]

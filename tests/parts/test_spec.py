@@ -1,0 +1,105 @@
+import math
+
+import pytest
+
+from decoding.choice import Choice, choose, parse_choices, relabelled
+from decoding.dice.sampling import Sampling
+from decoding.drafting.params import Value
+from decoding.errors import BadSampling, BadStrategy
+from decoding.strategies import STRATEGIES
+
+LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
+
+
+def test_a_list_of_strategies_is_read_as_it_is_written() -> None:
+    choices = parse_choices(
+        "autoregressive, static:6,threshold:0.3,cap=10,adaptive=true,assisted:lookahead=3,threshold=0"
+    )
+    assert [(c.strategy, dict(c.params)) for c in choices] == [
+        ("autoregressive", {}),
+        ("static", {"lookahead": 6}),
+        ("threshold", {"threshold": 0.3, "cap": 10, "adaptive": True}),
+        ("assisted", {"lookahead": 3, "threshold": 0.0, "schedule": "constant"}),
+    ]
+
+
+@pytest.mark.parametrize("slug", STRATEGIES)
+def test_a_label_reads_back_as_the_same_choice(slug: str) -> None:
+    choice = choose(slug)
+    assert parse_choices(choice.label) == [choice]
+
+
+@pytest.mark.parametrize(
+    ("earlier", "params", "now", "kind"),
+    [
+        ("disco-lookup", {}, "lookup:20,classifier=newest", LOOKUP),
+        ("disco-suffix:0.05,cap=6", {"threshold": 0.05, "cap": 6}, "suffix:0.05,cap=6,classifier=newest", SUFFIX),
+        ("suffix-memory:0,cap=6", {"threshold": 0.0, "cap": 6}, "suffix:0,cap=6,memory=true", "suffix:memory=true"),
+        ("disco-hybrid", {"classifier": ""}, "hybrid:newest", "hybrid:classifier=newest"),
+    ],
+)
+def test_a_strategy_of_an_earlier_version_is_a_setting_of_another_now(
+    earlier: str, params: dict[str, Value], now: str, kind: str
+) -> None:
+    """Labels, requests and stored rows name it."""
+    [read], slug = parse_choices(earlier), earlier.partition(":")[0]
+    assert read.label == relabelled(earlier) == now and relabelled(f"{earlier} @4") == f"{now} @4"
+    assert choose(slug, params) == read == parse_choices(now)[0]
+    stored = Choice(slug, params)
+    assert (stored.label, stored.kind, stored.all_params) == (now, kind, read.params)
+
+
+def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
+    plain, judged, named, always = parse_choices("hybrid,hybrid:newest,hybrid:c,disco")
+    assert [choice.classifier for choice in (plain, judged, named, always)] == [None, "", "c", ""]
+    assert [choice.sees for choice in (plain, judged)] == ["lead", "estimate"]
+    assert [choice.judges_copies for choice in (plain, judged, always)] == [False, True, False]
+    assert plain.asking("c") == plain and judged.asking("c") == named and named.asking("") == judged
+    assert parse_choices("suffix:memory=true")[0].remembers and not choose("suffix").remembers
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("", "No strategy is named"),
+        ("magic", r"no strategy 'magic'.*assisted, .*transformers-lookup, tree, server\.$"),
+        ("statik", r"no strategy 'statik'.* Did you mean static\?"),
+        ("static:0", "outside 1 to 64"),
+        ("assisted:schedule=sometimes", "not one of constant, heuristic"),
+        ("static:lookahead=4,depth=2", "no parameter 'depth'; it takes lookahead"),
+        ("autoregressive:3", "takes no value"),
+        ("cap=3", "before any strategy"),
+        ("lookup:threshold=0.2", "lookup: threshold needs a classifier; add classifier=newest"),
+        ("suffix:0,classifier=newest,disco-suffix", "named twice"),
+    ],
+)
+def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> None:
+    with pytest.raises(BadStrategy, match=sentence):
+        parse_choices(text)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"temperature": math.nan},
+        {"dice": "loaded"},
+        {"stop": ("",)},
+    ],
+)
+def test_sampling_out_of_bounds_is_refused_in_words(settings: dict[str, object]) -> None:
+    with pytest.raises(BadSampling, match=next(iter(settings)) if "stop" not in settings else "stop string"):
+        Sampling(**settings)  # type: ignore[arg-type]
+
+
+def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> None:
+    assert choose("disco", {"classifier": "Ours"}).label == "disco:priced,classifier=Ours"
+    long = "9c305924-3438-48eb-bec7-cc3b69a8db4b"
+    assert choose("disco", {"classifier": long}).label == "disco:priced,classifier=9c305924"
+
+
+def test_a_row_of_an_earlier_version_has_the_defaults_of_parameters_that_came_later() -> None:
+    now = choose("disco", {"cap": 8})
+    stored = {name: value for name, value in now.params.items() if name != "recalibrate"}
+    before = Choice("disco", stored)
+    assert before.label == now.label
+    assert type(before.source()) is type(now.source())

@@ -1,0 +1,175 @@
+"""Messages between two processes: whole and in order at any moment, with a report when the other side is gone."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import random
+import struct
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from decoding.ssd.transport.mailbox import (
+    Mailbox,
+    MailboxHandles,
+    MailboxTimeout,
+    ProcessGone,
+    Slot,
+    answering,
+    connect,
+)
+
+ROOT = Path(__file__).resolve().parents[2]
+DEADLINE = 300.0  # s, for things that take milliseconds: the machine may be busy
+ECHO = """
+import json, sys
+from decoding.ssd.transport.mailbox import MailboxHandles, ProcessGone, answering
+
+mailbox = answering(MailboxHandles(**json.loads(sys.argv[1])))
+try:
+    while True:
+        mailbox.send(mailbox.wait()[::-1])
+except ProcessGone:
+    sys.exit(7)
+"""
+
+
+@pytest.fixture
+def ends() -> Iterator[tuple[Mailbox, Mailbox]]:
+    here, far = connect(1000, 1000, 1000, 1000)
+    there = answering(far)
+    yield here, there
+    for end in (here, there):
+        end.close()
+
+
+def slots(size: int = 64, count: int = 0) -> tuple[bytearray, Slot, Slot]:
+    """One direction as its writer and its reader have it."""
+    memory = bytearray(size)
+    struct.pack_into("<I", memory, 0, count)
+    return memory, Slot(memoryview(memory), count), Slot(memoryview(memory), count)
+
+
+def test_the_count_goes_on_past_its_end() -> None:
+    _, writer, reader = slots(count=2**32 - 3)
+    for number in range(6):
+        writer.write(bytes([number]))
+        assert reader.read() == bytes([number])
+
+
+def test_half_a_message_is_none() -> None:
+    """Another processor may see part of a write: the count before the words, or some of the words."""
+    memory, writer, reader = slots()
+    writer.write(b"before")
+    assert reader.read() == b"before"
+    old = bytes(memory)
+    writer.write(b"behind")
+    new = bytes(memory)
+    dice = random.Random(0)
+    for _ in range(2000):
+        seen = [dice.random() < 0.5 for _ in new]
+        seen[0] = True  # the count is there
+        memory[:] = bytes(n if s else o for n, o, s in zip(new, old, seen, strict=True))
+        if bytes(memory) != new:
+            assert reader.read() is None
+    memory[:] = new
+    assert reader.read() == b"behind"
+
+
+def test_a_message_without_room_is_refused_and_leaves_nothing() -> None:
+    _, writer, reader = slots(size=32)
+    with pytest.raises(ValueError, match="21 bytes, where 20 have room"):
+        writer.write(bytes(21))
+    assert reader.read() is None
+    writer.write(bytes(20))
+    assert reader.read() == bytes(20)
+
+
+def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, there = ends
+    there.send(b"answer")
+    there.add(b"P.S.")
+    assert here.wait(patience_s=DEADLINE) == b"answer"
+    assert here.postscript(patience_s=DEADLINE) == b"P.S."
+    with pytest.raises(MailboxTimeout):
+        here.postscript(patience_s=0.01)
+
+
+def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox, Mailbox]) -> None:
+    """A target that takes a ready branch asks nothing, and may be at the next question before the other side has
+    heard."""
+    here, there = ends
+    assert here.posted() is None
+    here.send(b"first")
+    there.wait()
+    there.post(b"old ", b"board")
+    there.add(b"old P.S.")
+    here.send(b"second")
+    assert here.posted() is None
+    with pytest.raises(MailboxTimeout):
+        here.postscript(patience_s=0.01)
+    there.wait()
+    there.post(b"board")
+    there.post(b"fuller board")
+    there.add(b"P.S.")
+    assert here.posted() == b"fuller board" and here.posted() is None
+    assert here.postscript(patience_s=DEADLINE) == b"P.S."
+
+
+def test_more_rings_than_a_bell_can_hold_disturb_nobody(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, there = ends
+    for _ in range(70_000):
+        here.send(b"?")
+        assert there.wait(patience_s=DEADLINE) == b"?"
+    with pytest.raises(MailboxTimeout):
+        there.wait(patience_s=0.05)
+
+
+def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbox]) -> None:
+    here, far = connect(100, 100, 100, 100)
+    there = answering(dataclasses.replace(far))
+    there.send(b"last words")
+    there.close()
+    assert here.wait(patience_s=DEADLINE) == b"last words"
+    with pytest.raises(ProcessGone):
+        here.wait(patience_s=DEADLINE)
+    here.send(b"to nobody")
+    here.close()
+
+
+@pytest.fixture
+def echo() -> Iterator[tuple[Mailbox, subprocess.Popen[bytes]]]:
+    """Another process, which sends everything back to front."""
+    here, far = connect(100_000, 100_000, 0, 0)
+    process = start(far)
+    yield here, process
+    process.kill()
+    process.wait()
+
+
+def start(far: MailboxHandles) -> subprocess.Popen[bytes]:
+    told = json.dumps(dataclasses.asdict(far))
+    process = subprocess.Popen([sys.executable, "-c", ECHO, told], pass_fds=far.descriptors, cwd=ROOT)
+    far.close()
+    return process
+
+
+def test_another_process_hears_every_message_whole(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
+    here, _ = echo
+    dice = random.Random(1)
+    for _ in range(3000):
+        words = dice.randbytes(dice.choice([0, 1, 40, 5000]))
+        here.send(words)
+        assert here.wait(patience_s=DEADLINE) == words[::-1]
+
+
+def test_the_death_of_either_is_told_to_the_other(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
+    here, process = echo
+    here.send(b"ab")
+    assert here.wait(patience_s=DEADLINE) == b"ba"
+    here.close()
+    assert process.wait(timeout=DEADLINE) == 7

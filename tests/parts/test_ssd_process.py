@@ -1,0 +1,168 @@
+"""The draft's process ends with the process that started it, however that ends, and shares no core with the target."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import FrameType
+
+import pytest
+import torch
+
+from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
+from decoding.ssd.transport.mailbox import Mailbox
+from tests.kit.linux import LINUX
+from tests.kit.processes import DEADLINE, state, until
+from tests.kit.table import TableRunner
+
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).resolve().parents[2]
+
+OWNER = """
+import os, signal, sys
+from functools import partial
+import torch
+from decoding.ssd.transport.draft_process import Cores
+from decoding.ssd.transport.draft_process import DraftProcess
+from tests.kit.table import TableRunner
+
+process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2))
+process.begin()
+print(process.pid, flush=True)
+"""
+DEEDS = {
+    "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
+    "is killed before a draft that stands still": (
+        "os.kill(process.pid, signal.SIGSTOP); os.kill(os.getpid(), signal.SIGKILL)"
+    ),
+}
+
+
+def until_gone(pid: int) -> None:
+    until(lambda: not state(pid), f"the end of process {pid}")
+
+
+@LINUX
+@pytest.mark.parametrize("deed", DEEDS)
+def test_it_ends_with_whoever_started_it(deed: str) -> None:
+    owner = subprocess.run(
+        [sys.executable, "-c", OWNER + DEEDS[deed]], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+    )
+    until_gone(int(owner.stdout))
+
+
+@pytest.fixture
+def process() -> Iterator[DraftProcess]:
+    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2)) as process:
+        yield process
+
+
+@LINUX
+def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProcess) -> None:
+    process.begin()
+    pid = process.pid
+    assert pid
+    until(lambda: state(pid) == "S", "it to sleep")
+    process.end()
+    assert state(pid) == "" and process.pid is None
+    process.end()  # twice does no harm
+
+
+def test_it_finds_packages_where_its_starter_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without network may have its packages in a folder of PYTHONPATH."""
+    (tmp_path / "packages_elsewhere.py").write_text(
+        "import torch\nfrom tests.kit.table import TableRunner\n\n"
+        "def runner():\n    return TableRunner(torch.zeros(3, 3))\n"
+    )
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    with DraftProcess(import_module("packages_elsewhere").runner, Cores(2)) as process:
+        process.begin()
+        assert process.pid
+
+
+class Interrupted(Exception):
+    """An exception as Ctrl-C raises it in a terminal."""
+
+
+def interrupt(number: int, frame: FrameType | None) -> None:
+    """Interrupt whoever waits for an answer. Before, the question may not have been sent."""
+    while frame:
+        if frame.f_code is Mailbox.wait.__code__:
+            signal.setitimer(signal.ITIMER_REAL, 0)
+            raise Interrupted
+        frame = frame.f_back
+
+
+def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: DraftProcess) -> None:
+    """Its next message would answer a question that nobody waits for any more."""
+    process.begin()
+    pid = process.pid
+    assert pid
+    os.kill(pid, signal.SIGSTOP)
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(Interrupted):
+            signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
+            process.ask(b"\0", patience_s=DEADLINE)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert process.pid == pid
+    process.begin()
+    assert process.pid and process.pid != pid
+
+
+@LINUX
+def test_target_and_draft_have_cores_of_their_own_and_the_target_gives_them_back() -> None:
+    before, threads = os.sched_getaffinity(0), torch.get_num_threads()
+    cores = divide()
+    if cores is None:
+        pytest.skip("one core")
+    assert not set(cores.target) & set(cores.draft)
+    with pytest.raises(ZeroDivisionError), cores.for_target():
+        assert os.sched_getaffinity(0) == set(cores.target)
+        assert torch.get_num_threads() < cores.count
+        raise ZeroDivisionError
+    assert (os.sched_getaffinity(0), torch.get_num_threads()) == (before, threads)
+
+
+@LINUX
+def test_one_core_is_none_to_divide() -> None:
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert divide() is None
+    finally:
+        os.sched_setaffinity(0, before)
+
+
+@LINUX
+def test_the_draft_stays_on_its_core() -> None:
+    cores = divide()
+    if cores is None:
+        pytest.skip("one core")
+    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), cores) as process:
+        process.begin()
+        assert process.pid
+        threads = [int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir()]
+        assert all(os.sched_getaffinity(thread) == set(cores.draft) for thread in threads)
+
+
+@pytest.mark.parametrize(
+    ("cores", "device", "said"),
+    [
+        (Cores(2, (0,), (1,)), "cpu", "2 cores: target on 0, draft on 1"),
+        (Cores(8, tuple(range(7)), (7,)), "cpu", "8 cores: target on 0-6, draft on 7"),
+        (Cores(3, (0, 2), (4,)), "cpu", "3 cores: target on 0, 2, draft on 4"),
+        (Cores(8), "cpu", "8 cores, one of them for the draft; this system does not let us choose which"),
+        (Cores(8, tuple(range(7)), (7,)), "cuda:0", "cuda:0 for the target, core 7 for the draft"),
+    ],
+)
+def test_who_has_what_is_said_in_words(cores: Cores, device: str, said: str) -> None:
+    assert cores.with_target_on(torch.device(device)) == said

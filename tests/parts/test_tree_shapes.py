@@ -1,0 +1,110 @@
+"""Shapes of trees: which one is worth most, how one is written, what verdicts teach, and when trees pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from decoding.backends.contestants.base import Request
+from decoding.backends.pair import ModelPair
+from decoding.choice import choose
+from decoding.core.ending import Ending
+from decoding.core.load import Load
+from decoding.core.loop import never
+from decoding.dice.sampling import Sampling
+from decoding.drafting.tree_shapes import RANKS, TreeShape, best_shape
+from decoding.errors import BadStrategy
+from decoding.trace.events import Recorder
+from tests.kit.pairs import Letters
+from tests.kit.table import TableModel
+from tests.kit.worlds import state_of, tables
+
+CHANCES = [0.62, 0.17, 0.08, 0.04, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001, 0.0005]
+
+
+def worth(shape: TreeShape, chance: list[float]) -> float:
+    """Accepted tokens on average."""
+    found: list[float] = []
+    for parent, rank in zip(shape.parents, shape.ranks, strict=True):
+        found.append((found[parent] if parent >= 0 else 1.0) * chance[rank])
+    return sum(found)
+
+
+def by_dynamic_programming(chance: list[float], tokens: int, depth: int) -> float:
+    """Accepted tokens on average with the best shape, as Sequoia finds it: the best split of the tokens among the
+    subtrees of the first, second and further alternatives."""
+
+    @cache
+    def below(count: int, levels: int, rank: int) -> float:
+        if not count or not levels or rank == RANKS:
+            return 0.0
+        splits = (
+            chance[rank] * (1.0 + below(size - 1, levels - 1, 0)) + below(count - size, levels, rank + 1)
+            for size in range(1, count + 1)
+        )
+        return max(splits)
+
+    return below(tokens, depth, 0)
+
+
+@pytest.mark.parametrize("tokens", [1, 25])
+@pytest.mark.parametrize("depth", [1, 8])
+def test_the_best_shape_is_the_one_that_dynamic_programming_finds(tokens: int, depth: int) -> None:
+    shape = best_shape(lambda level, rank: CHANCES[rank], tokens, depth)
+    assert worth(shape, CHANCES) == pytest.approx(by_dynamic_programming(CHANCES, tokens, depth))
+    assert shape.depth <= depth and len(shape) == (tokens if depth > 1 else min(tokens, RANKS))
+
+
+@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
+def test_what_a_shape_writes_it_reads_again(counts: list[int]) -> None:
+    shape = TreeShape.of(_grown(iter([max(1, counts[0]), *counts[1:]])))
+    assert TreeShape.read(shape.text) == shape
+
+
+def _grown(counts: Iterator[int]) -> list[tuple[int, ...]]:
+    paths: list[tuple[int, ...]] = []
+    queue: list[tuple[int, ...]] = [()]
+    for count in counts:
+        if not queue:
+            break
+        path = queue.pop(0)
+        fresh = [(*path, rank) for rank in range(count)]
+        paths, queue = paths + fresh, queue + fresh
+    return paths
+
+
+def test_a_shape_is_written_as_the_followers_of_each_place() -> None:
+    shape = TreeShape.read("3/21/01")
+    assert (shape.parents, shape.ranks) == ((-1, -1, -1, 0, 0, 1, 4), (0, 1, 2, 0, 1, 0, 0))
+    assert [shape.path([0, 1, 0, 0]), shape.path([2, 0]), shape.path([3])] == [[0, 4, 6], [2], []]
+    assert shape.within(1).text == "3" and not len(shape.within(-1))
+
+
+class CountingModel(TableModel):
+    shared: list[int] = []  # texts of each pass
+
+    def extend_all(self, feeds):  # type: ignore[no-untyped-def]
+        self.shared.append(len(feeds))
+        return super().extend_all(feeds)
+
+
+def test_texts_that_draft_trees_share_the_passes_of_both_models() -> None:
+    target, draft = (CountingModel(table, 4096, state_of) for table in tables(12, 3))
+    pair = ModelPair(target.new_runner(), draft.new_runner(), Letters(), frozenset(), torch.float64)
+    choice = choose("tree", {"shape": "2/11"})
+    requests = [Request(choice, [0, 1, 2], Sampling(max_new_tokens=12), seed, Ending(frozenset())) for seed in range(3)]
+    before = len(CountingModel.shared)
+    assert len([*pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(3))]) == 3
+    passes = CountingModel.shared[before:]
+    assert passes.count(3) > len(passes) / 2, "most passes are of all three texts"
+
+
+@pytest.mark.parametrize("shape", ["", "8x9", "3//1", "3/2111"])
+def test_a_shape_that_is_no_tree_is_refused(shape: str) -> None:
+    with pytest.raises(BadStrategy, match="shape is"):
+        choose("tree", {"shape": shape})
