@@ -77,13 +77,13 @@ def test_the_navigation_is_one_line_and_its_menu_is_closed_by_escape(open_page):
         tops = page.locator(".top nav a").evaluate_all("all => all.map((one) => one.getBoundingClientRect().top)")
         assert len(set(tops)) == 1, width
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-    page.focus(".menu summary")
+    page.focus(".menu")
     page.keyboard.press("Enter")
     page.keyboard.press("Tab")
-    expect(page.locator(".menu a:focus")).to_be_visible()
+    expect(page.locator("#menu a:focus")).to_be_visible()
     page.keyboard.press("Escape")
-    expect(page.locator(".menu a").first).to_be_hidden()
-    expect(page.locator(".menu summary")).to_be_focused()
+    expect(page.locator("#menu a").first).to_be_hidden()
+    expect(page.locator(".menu")).to_be_focused()
 
 
 EDGES = """all => all.filter((one) => one.checkVisibility()).map((one) => {
