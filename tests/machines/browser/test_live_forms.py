@@ -92,6 +92,7 @@ class Edited:
     edits: dict[str, str | bool]
     makes: type[Any]
     shows: Callable[[Any], dict[str, Any]]
+    also: str = "dataset"  # what it needs besides
 
 
 FORMS = {
@@ -114,10 +115,6 @@ FORMS = {
         "/models/new/", {"name": "it's", "hub_id": "some/one", "revision": "v1"}, LanguageModel,
         lambda row: {"name": row.name, "hub_id": row.location, "revision": row.revision},
     ),
-    "pair": Edited(
-        "/pairs/new/", {"name": "it's", "target": "target", "draft": "draft"}, Pair,
-        lambda row: {"name": row.name, "target": row.target.name, "draft": row.draft.name},
-    ),
     "prompts": Edited(
         "/datasets/new/", {"name": "it's", "text": "one\nit's two\n"}, Dataset,
         lambda row: {"name": row.name, "text": "".join(f"{each.text}\n" for each in row.prompts.all())},
@@ -126,10 +123,10 @@ FORMS = {
         "/endpoints/new/", {"name": "theirs", "url": "http://127.0.0.1:9", "dialect": "llamacpp"}, Endpoint,
         lambda row: {"name": row.name, "url": row.url, "dialect": row.dialect},
     ),
-    "classifier": Edited("/classifiers/new/", {"name": "it's"}, Classifier, lambda row: {"name": row.name}),
-    "token lengths": Edited(
-        "/datasets/{dataset}/", {"pair": "second: target / draft"}, TokenLengths,
-        lambda row: {"pair": f"{row.pair.name}: {row.pair.models}"},
+    "classifier": Edited("/classifiers/new/", {"name": "it's"}, Classifier, lambda row: {"name": row.name}, "card"),
+    "pair": Edited(
+        "/pairs/new/", {"name": "it's", "target": "target", "draft": "draft"}, Pair,
+        lambda row: {"name": row.name, "target": row.target.name, "draft": row.draft.name},
     ),
     "invitation": Edited(
         "/team/", {"role": "viewer", "days": "3"}, Invitation,
@@ -141,7 +138,11 @@ FORMS = {
     ),
     "link": Edited(
         "/comparisons/{comparison}/shares/", {"hides_texts": True}, Share,
-        lambda row: {"hides_texts": row.hides_texts},
+        lambda row: {"hides_texts": row.hides_texts}, "comparison",
+    ),
+    "token lengths": Edited(
+        "/datasets/{dataset}/", {"pair": "second: target / draft"}, TokenLengths,
+        lambda row: {"pair": f"{row.pair.name}: {row.pair.models}"}, "second",
     ),
 }  # fmt: skip
 
@@ -160,8 +161,9 @@ def things(world, by, ready):
 @pytest.mark.curl
 def test_each_copy_runs_and_asks_for_what_the_form_holds_after_an_edit(open_page, things, run):
     page = open_page("/comparisons/", **CLIPBOARD)
-    made = {name: make_it().pk for name, make_it in things.items()}
+    made = {}
     for (form, wanted), language in zip(FORMS.items(), itertools.cycle(LANGUAGES)):
+        made[wanted.also] = things[wanted.also]().pk
         page.goto(re.sub(r"(?<=\d)/.*", wanted.path.format(**made), page.url))
         unfold(page)
         edit(page, wanted.edits)
