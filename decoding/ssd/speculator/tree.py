@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from torch import Tensor
 
 from decoding.drafting.fan_outs import ChosenOutcomes
-from decoding.models.runner import Branches, Feed, Steps, align
+from decoding.models.runner import Feed, ModelRunner, Steps, TreePass, align
 from decoding.ssd.policy.ssd_policy import echo_of
 from decoding.ssd.speculator.drawing import Branch, Drawing, DrawnRows
 from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
@@ -16,13 +16,23 @@ from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
 
 class BranchTree:
     def __init__(
-        self, fork: Branches, branches: Sequence[Branch], most: int, is_room_behind: bool, drawing: Drawing
+        self,
+        runner: ModelRunner,
+        lengths: Sequence[int],
+        branches: Sequence[Branch],
+        most: int,
+        is_room_behind: bool,
+        drawing: Drawing,
     ) -> None:
-        """`most` is the wanted depth for which there is room; `is_room_behind` says whether the model could read on."""
+        """`lengths` are those of the texts before the branches. `most` is the wanted depth for which there is room;
+        `is_room_behind` says whether the model could read on."""
         self.branches = branches
+        self._grown = runner.grow()
+        end = len(runner.tokens) + 1
+        self._parents: Sequence[int] = [length - end for length in lengths]
+        self._rows = 0  # of the grown tree: a branch has one in each step
         self._most = most
         self._is_room_behind = is_room_behind
-        self._fork = fork
         self._drawing = drawing
         self._drawn: list[DrawnRows] = []  # per step [B, V]
         self._last: Tensor | None = None  # logits [B, V] after the last tokens of finished branches
@@ -63,10 +73,13 @@ class BranchTree:
 
     def adopt(self, row: int) -> None:
         """Continue the runner's text with this branch: a copy, no pass."""
-        self._fork.adopt(row)
+        self._grown.adopt(range(row, self._rows, len(self.branches)))
 
     def _next(self) -> Feed:
-        return self._fork, [branch.ahead[-1] for branch in self.branches], len(self.branches)
+        count, parents, first = len(self.branches), self._parents, self._rows
+        self._rows += count
+        self._parents = range(first, self._rows)
+        return TreePass(self._grown, parents), [branch.ahead[-1] for branch in self.branches], count
 
 
 def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[ChosenOutcomes]:
@@ -88,7 +101,7 @@ def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: ChosenOutco
     behind = state.runner.context - max(lengths)
     most = state.policy.room(current.limit - 1, behind)
     branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
-    return BranchTree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
+    return BranchTree(state.runner, lengths, branches, most, most < behind, state.drawing)
 
 
 def _read_on(state: SpeculatorState, current: CurrentDraft) -> Steps[None]:
