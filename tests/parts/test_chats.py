@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +23,7 @@ from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
 from decoding.measure.comparison import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.worst import lines, ranked_by_loss
-from decoding.models.checkpoints import LoadedTokenizer as Encoder
-from decoding.prompts.chat.renderer import MEMORY, SANDBOX, Renderer
+from decoding.prompts.chat.renderer import Renderer
 from decoding.prompts.chat.template import template_of
 from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from tests.kit.pairs import comparison, pair
@@ -256,7 +253,7 @@ def by_prompt(samples: list[SampleResult]) -> dict[str, dict[str, SampleResult]]
 
 def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> None:
     talk.warm_up()
-    found = by_prompt([sample for group in talk.run() for sample in group])
+    found = by_prompt(talk.run())
     assert list(found) == ["t", "t#2", "t#3", "o", "u", "u#2"]
     answers = {name: found[name]["autoregressive"] for name in found}
     assert answers["t"].rendered == "kbl"
@@ -270,10 +267,10 @@ def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> No
 
 @pytest.mark.parametrize("load", [Load(2), Load(rate=400)], ids=str)
 def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Measurement, load: Load) -> None:
-    alone = {s.prompt: s.tokens for group in talk.run() for s in group if s.strategy == "autoregressive"}
+    alone = {s.prompt: s.tokens for s in talk.run() if s.strategy == "autoregressive"}
     talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     talk.__post_init__()
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     assert len(samples) == 12
     assert all(sample.tokens == alone[sample.prompt] for sample in samples)
 
@@ -281,7 +278,7 @@ def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Mea
 def test_each_repeat_follows_its_own_answers(talk: Measurement) -> None:
     talk.sampling, talk.repeats = Sampling(max_new_tokens=5, temperature=1.0), 2
     talk.choices = list(parse_choices("autoregressive"))
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     first, second = (s for s in samples if s.prompt == "t")
     assert first.text != second.text
     keys = [key for group in talk.schedule() for key in group if key.prompt.id == "t#2"]
@@ -289,18 +286,16 @@ def test_each_repeat_follows_its_own_answers(talk: Measurement) -> None:
         assert talk.reading.text(key.prompt, key.repeat) == f"kbl{answer.text}kcl"
 
 
-def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Measurement) -> None:
+def test_a_turn_that_no_longer_fits_is_refused(talk: Measurement) -> None:
     talk.pair.target.context = 12  # type: ignore[misc]
-    samples = [sample for group in talk.run() for sample in group]
-    assert {sample.prompt for sample in samples} == {"t", "t#2", "o", "u", "u#2"}
-    [why] = {str(why) for _, why in talk.left_out}
-    assert why.startswith("Prompt t#3 has") and "leaves no room" in why
+    with pytest.raises(BadPrompt, match=r"^Prompt t#3 has .* leaves no room"):
+        talk.run()
 
 
 def test_an_answer_ends_before_its_end_token(talk: Measurement) -> None:
     talk.pair.end_tokens = frozenset({int(talk.pair.tokenizer.encode("k")[0])})
     talk.choices, talk.sampling = list(parse_choices("autoregressive")), Sampling(max_new_tokens=40, temperature=1.5)
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     ended = [sample for sample in samples if sample.reason == "eos"]
     assert ended and all(sample.text == sample.answer + "k" for sample in ended)
     [first, later] = [s for s in samples if s.prompt in ("u", "u#2")]
@@ -308,14 +303,14 @@ def test_an_answer_ends_before_its_end_token(talk: Measurement) -> None:
 
 
 def test_a_server_that_does_not_say_what_it_accepted_is_ranked_by_its_time(talk: Measurement) -> None:
-    [base, *_] = [[s for s in group if s.strategy == "autoregressive"] for group in talk.run()]
+    base = [next(s for s in talk.run() if s.strategy == "autoregressive")]
     silent = [dataclasses.replace(sample, num_draft_tokens=None, num_accepted_draft_tokens=None) for sample in base]
     [loss] = ranked_by_loss(silent, base)
     assert (loss.speedup, loss.draft_acceptance_rate) == (1, None)
 
 
 def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Measurement) -> None:
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     base = [sample for sample in samples if sample.strategy == "autoregressive"]
     slow = {"t#3": 4, "o": 2}  # how many times as long
     own = [
@@ -337,6 +332,6 @@ def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Measurement) 
 def test_a_logged_request_gets_no_more_tokens_than_it_asked_for() -> None:
     prompts = [PromptItem("short", "ab", max_tokens=3), PromptItem("long", "ab", max_tokens=90)]
     choices: list[Choice] = list(parse_choices("autoregressive,static:3"))
-    samples = [s for group in comparison(prompts=prompts, choices=choices).run() for s in group]
+    samples = comparison(prompts=prompts, choices=choices).run()
     assert [len(sample.tokens) for sample in samples] == [3, 3, 12, 12]
     assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}

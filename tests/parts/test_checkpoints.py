@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -142,7 +141,10 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no folder": (lambda folder: shutil.rmtree(folder), "not a folder"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
     "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
-    "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), r"cannot load .* it is a 'warp9'\. .*never code that comes with a model"),
+    "unknown architecture": (
+        lambda folder: set_config(folder, model_type="warp9"),
+        r"cannot load .* it is a 'warp9'\. .*never code that comes with a model",
+    ),
     "a model of pictures": (
         lambda folder: set_config(folder, model_type="llava", architectures=[], vision_config={}),
         "cannot load .* it is a 'llava' for pictures",

@@ -259,6 +259,6 @@ def test_a_rope_that_changes_with_the_length_ends_the_context_where_it_does(
     pair = ModelPair(target.runner, other.runner, target.tokenizer, frozenset(), torch.float32)
     texts = [PromptItem(str(n), f"w{n} w{n + 5} w3") for n in range(3)]
     comparison = Measurement(pair, texts, choices, Sampling(max_new_tokens=100, ignore_eos=True), 1)
-    for group in comparison.run(lambda sample: None):
-        assert {len(sample.tokens) for sample in group} == {37}
-        assert len({tuple(sample.tokens) for sample in group}) == 1
+    samples = comparison.run()
+    assert {len(sample.tokens) for sample in samples} == {37}
+    assert len({(sample.prompt, sample.tokens) for sample in samples}) == len(texts)

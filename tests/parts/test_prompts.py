@@ -8,7 +8,7 @@ import pytest
 
 from decoding.errors import BadPrompts
 from decoding.prompts.containers import LONGEST
-from decoding.prompts.prompt import PromptItem, decode, from_rows, read_prompts
+from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from tests.kit.snapshot import assert_recorded
 
 FILES = Path(__file__).parent / "prompt_files"

@@ -62,7 +62,7 @@ class FastRunner:
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
         self._tree: FastTree | None = None
         self.followers: dict[object, Follower] = {}  # used so far, by how they choose
-        self.judging = Judging()
+        self.judging = UnreadDrafts()
 
     @property
     def can_follow(self) -> bool:
@@ -175,7 +175,7 @@ class FastRunner:
             self._tree = None
 
 
-class Judging:
+class UnreadDrafts:
     """Choice, for drafts of each length, whether the target judges them before the host has read them. The first rounds
     try both ways in turn; from then on all go the way of the fastest of them."""
 

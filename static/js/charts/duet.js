@@ -37,12 +37,9 @@ const verifying = (round) => round.verifyEnd - round.verifyStart;
 const HEIGHT = 92, LEFT = 56, DRAFT = 14, TARGET = 44, BAR = 18;
 const SHOWN = 24; // rounds; more would be too thin to tell apart
 const LUCK = { hit: "●", miss: "×" };
-const callbacks = new WeakMap(); // picture → who is told which round was clicked
 
 /** Draw the rounds around the chosen one, or those of the part that somebody zoomed to. */
 export function draw(picture, { state, chosen, onRound }) {
-  if (!callbacks.has(picture)) listen(picture);
-  callbacks.set(picture, onRound);
   const zero = state.prefillNs, rest = spanOf(around(state.rounds, chosen), zero);
   const whole = { ...spanOf(state.rounds, zero), link: "ms" }, axis = shownOf(picture, { ...whole, ...rest });
   const rounds = state.rounds.filter((round) => (round.verifyEnd - zero) / 1e6 > axis.low && (beginOf(round) - zero) / 1e6 < axis.high);
@@ -55,7 +52,7 @@ export function draw(picture, { state, chosen, onRound }) {
     ...rounds.map((round) => pair(round, x, round.number === chosen)),
     ...marksOf(axis, Math.max(5, Math.round(width / 160))).map((value, i) =>
       sketch("text", { x: at(value), y: HEIGHT - 4, "text-anchor": at(value) > right - 20 ? "end" : "middle" }, i ? grouped(value) : `${grouped(value)} ms`)),
-    layField(picture, { axis, whole, rest, scale: { x: at, y: () => TARGET + BAR / 2, left: LEFT, right, top: 0, bottom: HEIGHT },
+    layField(picture, { axis, whole, rest, isByColumn: true, scale: { x: at, y: () => TARGET + BAR / 2, left: LEFT, right, top: 0, bottom: HEIGHT },
       head: (value) => `${value.toFixed(2)} ms`, series: [{ name: "", points: rounds.map((round) => pointOf(round, zero, onRound)) }] }),
   );
 }
@@ -72,13 +69,6 @@ const pointOf = (round, zero, onRound) => ({
   text: `round ${round.number}: draft ${ms(drafting(round))}, target ${ms(verifying(round))}${LUCK[round.source] ? `, a ${round.source}` : ""}`,
 });
 
-function listen(picture) {
-  picture.addEventListener("click", (event) => {
-    const round = event.target.closest?.("[data-round]");
-    if (round) callbacks.get(picture)(Number(round.dataset.round));
-  });
-}
-
 function around(rounds, chosen) {
   const at = Math.max(0, rounds.findIndex((round) => round.number === chosen));
   const first = Math.max(0, Math.min(at - SHOWN / 2, rounds.length - SHOWN));
@@ -90,7 +80,7 @@ const name = (text, y) => sketch("text", { class: "name", x: 0, y: y + 13 }, tex
 function pair(round, x, isChosen) {
   const bar = (kind, y, from, to) =>
     sketch("rect", { class: kind, x: x(from), y, width: Math.max(0.75, x(to) - x(from) - 0.5), height: BAR });
-  return sketch("g", { class: isChosen ? "open" : null, "data-round": round.number },
+  return sketch("g", { class: isChosen ? "open" : null },
     round.drafted.length ? bar("drafting", DRAFT, round.draftStart, round.draftEnd) : null,
     round.anticipateEnd ? bar("ahead", DRAFT, round.anticipateStart, round.anticipateEnd) : null,
     bar("verifying", TARGET, round.verifyStart, round.verifyEnd),

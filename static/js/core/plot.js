@@ -105,7 +105,7 @@ export const bars = (values, cls) => ({ x, y }) => values.map((value, i) => {
 });
 
 /** A dot for each point `{x, y, r}`. */
-export const dots = (points, cls) => ({ x, y }) => points.map((point) =>
+export const dots = (points, cls = "") => ({ x, y }) => points.map((point) =>
   sketch("circle", { class: `dot-mark ${cls}`, cx: x(point.x), cy: y(point.y), r: point.r ?? 3 }));
 
 /** A line across, at a value of y. */
@@ -137,6 +137,22 @@ export const diagonal = ({ x, y }) => [sketch("path", { class: "level soft", d: 
 /** A strategy's mark at a point. */
 export const markAt = (strategy, [at, high], r = 7, cls = "") => ({ x, y }) =>
   [sketch("g", { class: `s-${strategy} ${cls}` }, mark(strategy, r, x(at), y(high)))];
+
+/** Layers in a strategy's colour and dash. Those of several strategies at one value stand side by side: `aside` pixels from it. */
+export const inLooksOf = ({ strategy, dash = "" }, layers, { cls = "", aside = 0 } = {}) => (scale) => {
+  const moved = { ...scale, x: (value) => scale.x(value) + aside };
+  return [sketch("g", { class: `s-${strategy} ${dash} ${cls}`.trimEnd() }, ...layers.flatMap((layer) => layer(moved)))];
+};
+
+/** How far the n-th of so many stands aside, `gap` pixels between two. */
+export const aside = (n, { length }, gap = 6) => (n - (length - 1) / 2) * gap;
+
+/** Plots side by side, each with a label, for those who do not see it, and perhaps a caption. */
+export function figures(place, plots) {
+  become(place, ...plots.map(({ label, caption }) => sketch("figure", {}, caption ? sketch("figcaption", {}, ...caption) : null,
+    sketch("svg", { class: "chart", role: "img", "aria-label": label }))));
+  place.querySelectorAll("svg").forEach((picture, i) => plot(picture, plots[i]));
+}
 
 /** The interval of a value at `at`, where one is known. */
 export const interval = (at, { low, high }) => ({ x, y }) =>

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from pathlib import Path
 
@@ -11,7 +10,6 @@ from django.test import Client
 from playwright.sync_api import expect
 
 from tests.kit import make
-from webapp.comparisons.what_if.asking import what_if
 from webapp.sharing import services as sharing
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
@@ -81,35 +79,10 @@ def test_a_comparison_is_read_and_replayed_from_a_file(ended, world, opened):
     assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
 
 
-def test_what_if_is_asked_of_the_file_alone(ended, world, opened):
-    page = opened(downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/"))
-    said, section = page.locator("#what-said"), page.locator("#what-if")
-    expect(said).to_contain_text("Simulated: static:4 would be")
-    section.locator("[name=lookahead]").select_option("7")
-    expect(said).to_contain_text("Simulated: static:7 would be")
-    page.focus("#curve")
-    for key in ("Home", "ArrowRight", "Enter"):
-        page.keyboard.press(key)
-    expect(said).to_contain_text("Simulated: static:2 would be")
-    section.locator("[name=strategy]").select_option("threshold")
-    expect(said).to_contain_text("Simulated: threshold:")
-    expect(page.locator("#what-title")).to_contain_text("this file holds only the settings offered here")
-    assert section.locator("[name=users]").count() == 0
-    section.locator("summary", has_text="as a table").click()
-    assert section.locator("[data-twin='what-if'] tbody tr").count() > 1
-
-
-def test_the_file_answers_as_the_lab_does(ended, world, opened):
-    content = downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/").decode()
-    held = json.loads(re.search(r'<script id="page" type="application/json">(.*?)</script>', content)[1])["what_if"]
-    asked = ended.does(what_if, ended.comparison, "static", {"lookahead": 7})
-    assert {**held["static"]["of_all"], **held["static"]["answers"]["7"]} == json.loads(json.dumps(asked))
-
-
 def test_it_has_no_buttons_and_no_addresses_of_the_lab(ended, world, opened):
     content = downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/")
     page = opened(content)
-    assert page.locator("form[method=post]").count() == 0
+    assert page.locator("form[method=post], #what-if").count() == 0
     assert page.locator("a:not([href^='#'])").count() == 0
     assert "testserver" not in content.decode() and "/api/" not in page.content().replace("api/v1", "")
     assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', content.decode()) == []

@@ -57,13 +57,13 @@ def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_
     by, pair, dataset = ready
     training = hands(make.training, by, pair=pair, dataset=dataset)
     page = open_page(f"/trainings/{training.pk}/")
-    expect(page.locator("[data-work-mode]")).to_have_attribute("data-mode", "live")
+    expect(page.locator("#mode")).to_have_attribute("data-mode", "live")
     expect(page.locator("#losses")).to_be_hidden()
     hands(jobs.renew, job=training.job, done=2, total=8)
-    expect(page.locator("[data-work-count]")).to_have_text("2 of 8 samples decoded")
+    expect(page.locator("#done")).to_have_text("2 of 8 samples")
     tell(hands, training.job, 1)
     tell(hands, training.job, 2)
-    expect(page.locator("[data-work-phase]")).to_have_text("Training, epoch 2 of 60")
+    expect(page.locator("#done")).to_have_text("epoch 2 of 60")
     expect(page.locator("#losses .line.accent")).to_be_visible()
     page.reload()
     tell(hands, training.job, 3)
@@ -116,7 +116,7 @@ def test_every_picture_has_its_table(open_page, ready, hands):
     page.click("[data-twin='predicted'] summary")
     expect(rows(page, "predicted")).to_have_count(len(varied))
     pictures = page.locator("#predicted svg")
-    drawn = pictures.evaluate_all("all => all.map((each) => each.dataset.param)")
+    drawn = pictures.evaluate_all("all => all.map((each) => each.getAttribute('aria-label').split(' ').at(-1))")
     assert sorted(drawn) == ["initial", "lookahead", "threshold"]
 
 
@@ -135,7 +135,7 @@ def test_a_plan_for_several_users_is_asked_for_in_the_form_and_draws_speed_up_by
     page.click("summary:text-is('Several loads')")
     page.fill("[name=loads]", "1, 4")
     page.get_by_role("button", name="Launch").click()
-    expect(page.locator("[data-work-reason]")).to_contain_text("No worker listens")
+    expect(page.locator("#reason")).to_contain_text("No worker listens")
     assert hands(Study.objects.select_related("job").get).loads == [1, 4]
     plan = hands(make.study, by, PLAN, pair=pair, dataset=dataset)
     page.goto(re.sub(r"/studies/.*", f"/studies/{plan.pk}/", page.url))
@@ -226,18 +226,18 @@ def test_figures_that_are_drawn_meanwhile_are_told_of_and_shown(open_page, ready
     study = hands(services.launch, kind=PAPERS, pair=pair, dataset=dataset, by=by)
     job = hands(jobs.claim, worker="w1", queues=["cpu"])
     page = open_page(f"/studies/{study.pk}/")
-    expect(page.locator("[data-work-mode]")).to_have_attribute("data-mode", "live")
-    expect(page.locator("[data-work-more]")).to_be_hidden()
+    expect(page.locator("#mode")).to_have_attribute("data-mode", "live")
+    expect(page.locator("#more")).to_be_hidden()
     figures = [each for each in make.STUDIES["papers"]["figures"] if not each["needs"]]
     for count, told in enumerate(("1 figure is drawn.", "2 figures are drawn.", "1 more figure is drawn.")):
         hands(services.keep, job=job, name=f"figure {figures[count]['slug']}", data=figures[count])
-        expect(page.locator("[data-work-more-count]")).to_have_text(told)
+        expect(page.locator("#more span")).to_have_text(told)
         if count:
             page.click("text=Show them")
             expect(page.locator("svg.chart.figure")).to_have_count(count + 1)
-            expect(page.locator("[data-work-more]")).to_be_hidden()
+            expect(page.locator("#more")).to_be_hidden()
     hands(jobs.note, job=job, sentence="", numbers={"phase": "running SSD, 2 at once", "done": 0, "due": 9})
-    expect(page.locator("[data-work-phase]")).to_have_text("Running SSD, 2 at once")
+    expect(page.locator("#phase")).to_have_text("Running SSD, 2 at once")
 
 
 def _named(figures: list[dict[str, Any]], slug: str) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from starter.copying import edits, quotes, records, sets
-from starter.copying.measure import evenly, mean_copied
+from starter.copying.measure import mean_copied
 from starter.copying.task import Task
 
 STARTER = Path(__file__).parents[3] / "starter"

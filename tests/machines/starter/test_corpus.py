@@ -6,7 +6,7 @@ import pytest
 
 from decoding.errors import DrafthouseError
 from starter.corpus import SHARES, Source, read_corpus
-from starter.prompt_sets import LONGEST, PER_FILE, SHORTEST, is_fit, prompt_sets
+from starter.prompt_sets import is_fit
 from starter.tokenizer import END, encode, train_tokenizer
 
 MODULE = '''"""Doubling of numbers of the kind {number}, for those who cannot do it in their heads, written out at
@@ -89,5 +89,3 @@ def test_a_prompt_that_quotes_the_corpus_is_left_out():
     text = "a line that stands in the corpus\nanother line that stands there too\n"
     assert is_fit(text, set(), tokenizer)
     assert not is_fit(text, set(text.splitlines()), tokenizer)
-
-

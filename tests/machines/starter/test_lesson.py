@@ -1,7 +1,6 @@
 """The lesson in copying: what the models read, and that a tiny pair learns it."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,7 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding.errors import DrafthouseError
-from starter.copying import lesson
-from starter.copying.lesson import Lesson, Mixture, lesson_texts, repeats, teach
+from starter.copying.lesson import Lesson, Mixture, lesson_texts, teach
 from starter.corpus import Source, read_corpus
 from starter.loop import Plan, Windows
 from starter.models import build_model, held_out_loss, save_checkpoint, shape
@@ -100,5 +98,3 @@ def test_a_work_folder_belongs_to_its_seed(pair, corpus, tmp_path):
     (tmp_path / "begun.json").write_text('{"seed": 1, "corpus": "other"}')
     with pytest.raises(DrafthouseError, match="was begun with seed 1"):
         teach(recipe(), pair, NO_LADDER, tmp_path, corpus, print)
-
-

@@ -14,8 +14,6 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding.errors import BadCheckpoint
-from starter import train
-from starter.distil import Turns
 from starter.loop import Plan, Progress, Training, Windows
 from starter.models import build_model, grown, shape
 from tests.machines.starter.tiny import make
@@ -143,5 +141,3 @@ def test_an_epoch_shows_every_window_once_and_the_next_in_another_order():
     assert first != second
     on = replace(windows, first=3)  # goes on with another's work where that one stopped
     assert torch.equal(on.batch(0, 2, 10), windows.batch(3, 2, 10))
-
-

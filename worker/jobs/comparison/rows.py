@@ -44,8 +44,7 @@ MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 class ComparisonRows:
     def __init__(self, attempt: Attempt, order: type[ToCompare]) -> None:
-        self.attempt = attempt
-        self._order = order
+        self.attempt, self._order = attempt, order
         self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
