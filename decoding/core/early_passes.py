@@ -14,7 +14,7 @@ from decoding.dice.choosing import Picker
 from decoding.dice.dice import Dice, PendingVerdict, SharedDice, pending_verdict
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import sent_to
-from decoding.models.fast.runner import FastRunner, RunnerModel
+from decoding.models.fast.runner import FastRunner, RunnerModel, UnreadDrafts
 from decoding.models.runner import ModelRunner
 
 
@@ -87,9 +87,11 @@ def early_passes_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int)
     return EarlyPasses(target, dice, end) if target.can_follow else None
 
 
-def judges_unread(target: ModelRunner, queued: QueuedDraft) -> bool:
-    """Whether the target's pass can take a draft's ids from the device that chose them."""
-    return isinstance(target, FastRunner) and target.can_follow and queued.launched.device == target.device
+def judging_of(target: ModelRunner, queued: QueuedDraft) -> UnreadDrafts | None:
+    """Return None where the target's pass cannot take a draft's ids from the device that chose them."""
+    if isinstance(target, FastRunner) and target.can_follow and queued.launched.device == target.device:
+        return target.judging
+    return None
 
 
 def _picker(runner: FastRunner, dice: Dice) -> NextPicker:

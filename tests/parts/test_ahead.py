@@ -23,7 +23,7 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastRunner, UnreadDrafts
 from decoding.models.runner import run_one
 from decoding.trace.events import Drafted, Recorder, Verified, to_dict
 from tests.kit.models import LLAMA, fast_runner, save
@@ -205,6 +205,42 @@ def test_a_draft_that_nobody_has_read_is_judged_as_one_that_was_read(
     assert len(accepted) > 2
 
 
+class Given(UnreadDrafts):
+    """Rounds of one of both ways take half of the time of the others."""
+
+    def __init__(self, prefers_unread: bool) -> None:
+        super().__init__()
+        self._prefers_unread = prefers_unread
+        self.rounds: list[bool] = []
+
+    def note(self, length: int, is_unread: bool, took_ns: int) -> None:
+        assert took_ns > 0
+        self.rounds.append(is_unread)
+        super().note(length, is_unread, 1000 if is_unread == self._prefers_unread else 2000)
+
+
+class Always(UnreadDrafts):
+    def takes_unread(self, length: int) -> bool:
+        super().takes_unread(length)
+        return True
+
+
+@on_a_gpu
+@pytest.mark.parametrize("prefers_unread", [True, False])
+def test_the_card_tries_both_ways_to_judge_a_draft_and_keeps_the_faster(
+    tmp_path: Path, prefers_unread: bool, device: torch.device
+) -> None:
+    world, judging = a_pair(tmp_path, device), Given(prefers_unread)
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = judging
+    for _ in range(2):
+        world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=60, ignore_eos=True))
+    assert judging.rounds[:8] == [True, False] * 4 and {*judging.rounds[8:]} == {prefers_unread}
+    times = (1, 2) if prefers_unread else (2, 1)
+    said = f"a round takes {times[0]}.0 µs with it, {times[1]}.0 µs without"
+    assert judging.told["unread draft of 4"] == f"{'used' if prefers_unread else 'not used'}; {said}"
+
+
 class Unread(Picker):
     """It counts the tokens that the host reads."""
 
@@ -232,6 +268,8 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
 ) -> None:
     world, sampling = a_pair(tmp_path, device), Sampling(max_new_tokens=60, ignore_eos=True, **settings)
     world.pickers = Counting
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = Always()
     world.run(STATIC, TEXT[:6], sampling)
     sequence, batch = world.sequence(STATIC, TEXT[:6], sampling, 1, None, Recorder()), Batch()
     with torch.inference_mode():
@@ -253,7 +291,10 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
 
 @on_a_gpu
 def test_the_trace_of_a_draft_that_nobody_had_read_divides_its_round(tmp_path: Path, device: torch.device) -> None:
-    _, recorder = a_pair(tmp_path, device).run(STATIC, TEXT[:6], Sampling(max_new_tokens=30, ignore_eos=True))
+    world = a_pair(tmp_path, device)
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = Always()
+    _, recorder = world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=30, ignore_eos=True))
     drafts = [event for event in recorder.events if isinstance(event, Drafted)]
     verdicts = [event for event in recorder.events if isinstance(event, Verified)]
     for draft, verdict in zip(drafts, verdicts, strict=False):

@@ -79,7 +79,7 @@ def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(
     run = Measurement(pair(), PROMPTS, choices, Sampling(max_new_tokens=12))
     run.pair.begin(choices)
     run.warm_up()
-    samples = [sample for group in run.run() for sample in group]
+    samples = run.run()
     assert {s.text for s in samples if s.strategy == "parrot"} == {"abab", "cc", "dddd"}
     assert {s.audit.outcome for s in samples if s.strategy == "static:3" and s.audit} == {"identical"}
     assert {s.audit.outcome for s in samples if s.strategy == "parrot" and s.audit} == {"divergent"}
@@ -93,8 +93,8 @@ def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(
 def test_a_contestants_draws_are_its_own_so_only_its_greedy_texts_are_audited(plug_in: PlugIn) -> None:
     plug_in(PARROT)
     sampling = Sampling(temperature=1.0, max_new_tokens=12)
-    groups = Measurement(pair(), PROMPTS, parse_choices("autoregressive,static:3,parrot"), sampling).run()
-    outcomes = {s.strategy: s.audit.outcome for group in groups for s in group if s.audit}
+    samples = Measurement(pair(), PROMPTS, parse_choices("autoregressive,static:3,parrot"), sampling).run()
+    outcomes = {s.strategy: s.audit.outcome for s in samples if s.audit}
     assert outcomes == {"autoregressive": "identical", "static:3": "identical", "parrot": "not_compared"}
 
 

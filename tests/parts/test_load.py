@@ -184,26 +184,20 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
     choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
     made = Measurement(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
-    samples = [sample for group in made.run() for sample in group]
+    answers = [one for group in made.schedule() for stint in stints(group) for one in made.tried(stint)]
+    broken = [(key.choice.label, key.prompt.id) for key, answer in answers if isinstance(answer, BrokenModel)]
+    samples = made.audited([answer for _, answer in answers if isinstance(answer, SampleResult)])
+    assert sorted(broken) == sorted((choice.label, "bad") for choice in choices)
     assert Counter(sample.prompt for sample in samples) == {prompt.id: 2 for prompt in sound}
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
-    assert {(key.choice.label, key.prompt.id) for key, _ in made.left_out} == {(c.label, "bad") for c in choices}
-    assert all(isinstance(error, BrokenModel) for _, error in made.left_out)
     with pytest.raises(BrokenModel, match="NaN"):
-        made.run_whole()
-
-
-def test_a_strategy_that_writes_no_text_at_all_ends_the_comparison() -> None:
-    bad = [PromptItem(str(number), "k") for number in range(4)]
-    made = Measurement(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
-    with pytest.raises(BrokenModel, match="NaN"):
-        list(made.run())
+        made.run()
 
 
 def test_cancelling_a_full_batch_ends_it_at_once() -> None:
-    told: list[SampleResult] = []
+    told: list[int] = []
     made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
-    assert list(made.run(told.append)) == []
+    assert made.run(told.append) == []
     assert 2 <= len(told) < len(PROMPTS)
 
 

@@ -16,15 +16,15 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
-from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from decoding.replay import planning
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, Recorder, Verified
-from decoding.vocabularies.fit import check_pair
 from tests.kit.foreign import STARTER, foreign_draft
-from worker.engine.pairs import pair_of
+from worker.engine.pairs import load_pair
+from worker.engine.residents import Residents
+from worker.messages import LocalPair
 
 pytestmark = pytest.mark.slow
 CHOICES = parse_choices("static:4,threshold:0.3,disco")
@@ -44,14 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(folder: Path, method: str, target: Path = STARTER / "target") -> ModelPair:
-    report = check_pair(target, folder)
-    return pair_of(
-        load(target),
-        load(folder),
-        classifier_at=lambda name: STARTER / "disco",
-        shared=report.shared,
-        method=method,
-    )
+    local = LocalPair(target, folder, "cpu", {"": STARTER / "disco"}, other_tokenizer=method)
+    return load_pair(local, Residents())[0]
 
 
 def run(

@@ -116,7 +116,7 @@ def test_a_choice_goes_there_by_name() -> None:
     choices = [choose("autoregressive"), choose("ssd", {"placement": placement})]
     comparison = Measurement(ready, prompts(2), choices, Sampling(temperature=1.0, max_new_tokens=12))
     ready.begin(choices)
-    samples = [sample for group in comparison.run() for sample in group]
+    samples = comparison.run()
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
     assert Counter(sample.strategy for sample in samples)[choices[1].label] == 2
     assert ready.hardware_of(choices[1]) == "cpu, shared by target and draft on two streams"

@@ -74,7 +74,7 @@ def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: C
     sampling = Sampling(max_new_tokens=48)
     told: list[int] = []
     recorded = study(target_alone, PROMPTS, sampling, tails=True, on_progress=told.append)
-    samples = Measurement(target_alone, PROMPTS, [choice], sampling).run_whole()
+    samples = Measurement(target_alone, PROMPTS, [choice], sampling).run()
     counts = recorded.play(choice)
     assert recorded.is_undrafted and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
@@ -96,9 +96,9 @@ def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: 
         AUTOREGRESSIVE,
         *parse_choices("lookup:20,threshold=0.05,classifier=newest,suffix:0.05,classifier=newest"),
     ]
-    groups = list(Measurement(target_alone, PROMPTS, choices, SAMPLING).run())
-    assert [len(group) for group in groups] == [3] * len(PROMPTS)
-    assert all(len({sample.text for sample in group}) == 1 for group in groups)
+    samples = Measurement(target_alone, PROMPTS, choices, SAMPLING).run()
+    assert len(samples) == 3 * len(PROMPTS)
+    assert len({(sample.prompt, sample.text) for sample in samples}) == len(PROMPTS)
 
 
 def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: ModelPair) -> None:

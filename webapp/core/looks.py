@@ -19,12 +19,10 @@ def _looks() -> list[tuple[str, Looks]]:
 
 
 def style_sheet() -> str:
-    """The colour of each strategy: `.s-SLUG` sets `--c`."""
-    light = "\n".join(f".s-{slug} {{ --c: {looks.light}; }}" for slug, looks in _looks())
-    dark = {slug: looks.dark for slug, looks in _looks() if looks.dark}
-    on_dark_system = " ".join(f':root:not([data-theme="light"]) .s-{slug} {{ --c: {dark[slug]}; }}' for slug in dark)
-    on_dark_page = " ".join(f':root[data-theme="dark"] .s-{slug} {{ --c: {dark[slug]}; }}' for slug in dark)
-    return f"{light}\n@media (prefers-color-scheme: dark) {{ {on_dark_system} }}\n{on_dark_page}\n"
+    """The colour of each strategy on a light page and on a dark one: `.s-SLUG` sets `--c`."""
+    return "".join(
+        f".s-{slug} {{ --c: light-dark({looks.light}, {looks.dark or looks.light}); }}\n" for slug, looks in _looks()
+    )
 
 
 def marks() -> str:

@@ -8,25 +8,25 @@
 //   draw(element, data)
 //
 // and, where it needs them: legend(data), a list of texts and sketches; isWide; element, where it is drawn on anything but
-// an SVG; role, where it is more than a picture; everyMs, where it is too dear to be drawn at every frame; files(data), what
-// can be saved of it beside its picture. The server lists a place's charts (`{% charts "place" %}`), so a file is all that a
-// chart needs. Cursor, zoom, hiding and saving are the same for all (core/field.js, core/pointing.js, core/saving.js).
+// an SVG; role, where it is more than a picture; everyMs, where it is too dear to be drawn at every frame. The server lists
+// a place's charts (`{% charts "place" %}`), so a file is all that a chart needs. Cursor, zoom, hiding and saving are the same for all (core/field.js, core/pointing.js, core/saving.js).
 
 import { become, sketch } from "./become.js";
 import { linkOf } from "./field.js";
 import "./pointing.js";
-import { save, savePicture } from "./saving.js";
+import { savesOnClick } from "./saving.js";
 import { watchWidth } from "./picture.js";
 import { scrolling } from "./tables.js";
-import { explained } from "./term.js";
 import { Whenever } from "./whenever.js";
 
 /** Load the charts of all places within. */
 export async function chartsOf(root = document) {
-  const places = [...root.querySelectorAll("[data-charts]")];
-  const loaded = await Promise.all(places.map((place) => Promise.all(JSON.parse(place.dataset.charts).map((url) => import(url)))));
+  const places = [...root.querySelectorAll("[data-charts]")], found = [];
   for (const place of places) place.replaceChildren();
-  const views = places.flatMap((place, i) => JSON.parse(place.dataset.charts).map((url, j) => new View(place, nameOf(url), loaded[i][j])));
+  for (const place of places) {
+    for (const [url, term] of Object.entries(JSON.parse(place.dataset.charts))) found.push(import(url).then((chart) => [place, nameOf(url), chart, term]));
+  }
+  const views = (await Promise.all(found)).map((of) => new View(...of));
   return {
     draw: (data, mayWait) => views.forEach((view) => view.draw(data, mayWait)),
     now: () => views.forEach((view) => view.now()),
@@ -36,10 +36,11 @@ export async function chartsOf(root = document) {
 const nameOf = (url) => url.split("/").at(-1).split(".")[0]; // between the two there may be a hash
 
 class View {
-  constructor(place, name, chart) {
-    this.kind = name;
+  /** `term`: a question mark and what it opens (templates/docs/_term.html), or nothing. */
+  constructor(place, name, chart, term) {
     this.name = place.dataset.id ?? name; // a place that a page has several of names its own
     this.chart = chart;
+    this.term = [...document.createRange().createContextualFragment(term).children];
     this.section = place.appendChild(document.createElement("section"));
     this.section.className = chart.isWide ? "wide" : "";
     this.section.hidden = true;
@@ -47,7 +48,7 @@ class View {
       "aria-labelledby": `${this.name}-title`, "aria-describedby": `${this.name}-sentence` });
     this.when = new Whenever(chart.everyMs ?? 0);
     this.section.addEventListener("toggle", () => this.#show(), true); // it does not bubble
-    this.section.addEventListener("click", ({ target }) => this.#save(target.closest("[data-save]")?.dataset.save));
+    savesOnClick(this.section, this.name);
     document.addEventListener("field", ({ detail: link }) => this.#isOn(link) && this.#show());
   }
 
@@ -65,7 +66,7 @@ class View {
     const { chart, data, section } = this, words = chart.sentence(data);
     section.hidden = !words;
     if (!words) return;
-    become(section, this.#heading(), ...explained(this.kind), chart.draw ? this.frame : null,
+    become(section, this.#heading(), ...this.term, chart.draw ? this.frame : null,
       sketch("p", { class: "sentence", id: `${this.name}-sentence` }, words.replaceAll(" %", "\u202f%")), // a number and its sign on one line
       chart.legend ? sketch("p", { class: "legend quiet" }, ...chart.legend(data)) : null,
       chart.draw ? this.#below() : scrolling(words, chart.table(data), this.name));
@@ -89,17 +90,8 @@ class View {
   }
 
   #below() {
-    const files = this.chart.files?.(this.data) ?? [];
-    const names = ["SVG", "PNG", ...files.map(({ title }) => title)];
-    return sketch("div", { class: "below" }, this.#fold(), sketch("p", { class: "saves" }, ...names.flatMap((name) =>
-      [sketch("button", { type: "button", class: "plain", "data-save": name, "aria-label": `Save as ${name}: ${this.title}` }, name)])));
-  }
-
-  #save(what) {
-    if (!what) return;
-    const file = this.chart.files?.(this.data).find(({ title }) => title === what);
-    if (file) save(`${this.name}.${file.extension}`, file.content(), file.type);
-    else savePicture(this.section, this.name, what.toLowerCase());
+    return sketch("div", { class: "below" }, this.#fold(), sketch("p", { class: "saves" },
+      sketch("button", { type: "button", class: "plain", "data-save": "", "aria-label": `Save as PNG: ${this.title}` }, "PNG")));
   }
 
   /** Its table is made for those who open it. */
