@@ -6,21 +6,13 @@ def record(matches: str) -> Record:
     return Record.of([letter == "x" for letter in matches])
 
 
-def test_a_rounds_lookahead_is_what_the_target_will_accept_in_a_row() -> None:
-    assert lookaheads(record("xx.x..xxx")) == [2, 1, 0, 3]
-
-
-def test_both_readings_of_the_oracles_draft_count_are_given() -> None:
+def test_both_readings_of_the_oracles_draft_count_stand_beside_a_static_lookahead() -> None:
     """Accepted tokens alone, and with the refused token that a drafting oracle has to draft to learn of it."""
-    found = analyse(["p"], [record("xx.x..xxx")], lookahead=5)
+    assert lookaheads(record("xx.x..xxx")) == [2, 1, 0, 3]
+    found = analyse(["p"], [record("xx.x..xxx")], lookahead=2)
     assert found.oracle.accepted == 2 + 1 + 0 + 2  # the last token of a full text is the target's own
     assert found.oracle.draft == 3 + 2 + 1 + 2
-    assert found.oracle.target == 4
-
-
-def test_a_static_lookahead_stands_beside_the_oracle() -> None:
-    found = analyse(["p"], [record("xx.x..xxx")], lookahead=2)
-    assert (found.static.target, found.static.draft) == (4, 8)
+    assert (found.oracle.target, found.static.target, found.static.draft) == (4, 4, 8)
 
 
 def test_the_figures_count_every_round_once() -> None:

@@ -57,20 +57,6 @@ class Trimming(SameLength):
         return min(drafted, self.kept)
 
 
-class Discarding(Trimming):
-    kept = 0
-
-
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
-def test_passes_whose_tokens_the_target_never_sees_count_live_and_replayed(sampling: Sampling) -> None:
-    made, texts = world(), [RecordedText(recorded(world(), sampling).record)]
-    _, live = made.run(lambda parts: drafter_for(parts, Trimming(5)), [3, 1], sampling)
-    counts = replay(texts, partial(Trimming, 5))
-    assert counts.draft_passes == counted(live.events).draft_passes > 2 * counts.drafted > 0
-    unseen = replay(texts, partial(Discarding, 5))
-    assert unseen.rounds == {0: NEW} and 4 * unseen.drafts < unseen.draft_passes and unseen.drafts == NEW - 1
-
-
 class Pausing(SameLength):
     """Drafts in every third round."""
 
@@ -82,15 +68,15 @@ class Pausing(SameLength):
 
 
 @pytest.mark.parametrize("make", [partial(Pausing, 3), partial(Trimming, 5)], ids=["pausing", "trimming"])
-@pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
-def test_rows_that_the_draft_must_read_first_count_live_and_replayed(make, sampling: Sampling) -> None:  # type: ignore[no-untyped-def]
-    made = world()
+def test_rows_that_the_draft_must_read_first_count_live_and_replayed(make) -> None:  # type: ignore[no-untyped-def]
+    made, sampling = world(), SAMPLINGS[1]
     _, live = made.run(lambda parts: drafter_for(parts, make()), [3, 1], sampling)
     counts = replay([RecordedText(recorded(made, sampling).record)], make)
     assert counts == counted(live.events)
     if make.func is Pausing:
         assert 0 < counts.drafts == counts.catch_ups <= counts.late_rows
     else:
+        assert counts.draft_passes > 2 * counts.drafted > 0, "passes count whose tokens the target never sees"
         assert counts.catch_ups == 0, "it has read all that the target accepted"
 
 
@@ -119,11 +105,6 @@ def test_rounds_that_copy_tell_what_rows_cost_and_nothing_of_the_draft_model() -
     both, alone = costs_from([plain, copying]), costs_from([plain])
     assert both.widest == widest + 1 > alone.widest
     assert both.draft(1) == alone.draft(1)
-
-
-def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:
-    with pytest.raises(ValueError, match="a text of 3 tokens where at most 2 were asked for"):
-        Record.of([True, False, True], max_new_tokens=2)
 
 
 def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
@@ -229,17 +210,14 @@ def test_the_words_in_a_trace_are_of_the_drafts_own_tokens(name: str) -> None:
                 assert len(draft.estimate) == len(draft.tokens) - (draft.stop == "eos")
 
 
-@pytest.mark.parametrize("vocab", [4, 14, 300])
 @pytest.mark.parametrize(
-    "settings",
+    ("vocab", "settings"),
     [
-        {},
-        {"temperature": 0.8, "top_k": 3},
-        {"temperature": 0.8, "top_k": 1},
-        {"temperature": 0.8},
-        {"temperature": 0.8, "dice": "ratio"},
+        (14, {}),
+        (4, {"temperature": 0.8, "top_k": 3}),
+        (14, {"temperature": 0.8, "top_k": 1}),
+        (300, {"temperature": 0.8, "dice": "ratio"}),
     ],
-    ids=str,
 )
 def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dict[str, float]) -> None:
     sampling = Sampling(**settings)  # type: ignore[arg-type]
