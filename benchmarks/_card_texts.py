@@ -207,9 +207,7 @@ class Crowd:
     def _sequence(self, choice: Choice, number: int, place: TextCaches, memory: dict[str, Any]) -> Sequence:
         pair, sampling, clock = self._pair, self._sampling, Clock()
         dice = dice_for(sampling, pair.vocab, number)
-        parts = Parts(
-            place.target, place.draft, dice, clock, frozenset(), pair.classifier, pair.choosings, memory=memory
-        )
+        parts = Parts(place.target, place.draft, dice, clock, frozenset(), pair.classifier, pair.pickers, memory=memory)
         drafter: Drafter = build(choice, parts)
         ending, prompt = Ending(frozenset()), self._prompts[number]
         return Sequence(prompt, sampling.max_new_tokens, ending, place.target, drafter, dice, Recorder(), clock)

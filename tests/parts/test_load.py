@@ -44,14 +44,6 @@ from tests.kit.worlds import World, state_of
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_a_comparison_at_any_load_is_the_text_of_one_user(load: Load) -> None:
-    choices = parse_choices("autoregressive,static:3,disco,lookup:4,ngram=3,ssd:4,branches=12,backup=neural")
-    alone = decoded(choices, SAMPLINGS["ratio"])
-    together = decoded([choice.at(load) for choice in choices], SAMPLINGS["ratio"])
-    assert texts(together) == texts(alone)
-
-
 @torch.inference_mode()
 def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     passes: list[int] = []

@@ -13,7 +13,6 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco import metrics
-from decoding.disco.calibration import under
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
@@ -67,7 +66,7 @@ def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy
     assert fitted.tuned("priced") == card["greedy"]["thresholds"]["priced"] != trained.tuned("priced")
     assert ready.misfits([choose("disco", {"classifier": "ours"})], greedy) == []
     plainly = dataclasses.replace(trained, card={**card, "greedy": None})  # as where it is trained greedily
-    assert under(plainly, SHARED) is plainly is under(plainly, greedy)
+    assert plainly.greedy is plainly
 
 
 def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> None:  # type: ignore[no-untyped-def]
@@ -85,7 +84,7 @@ def test_a_calibration_that_cannot_be_read_changes_nothing(made) -> None:  # typ
     ready, _, card = made
     for damage in ({"scale": 0.0}, {"scale": None}, {"sweep": 3}, {"more": 1}):
         spoilt = dataclasses.replace(ready.classifier("ours"), card={**card, "greedy": {**card["greedy"], **damage}})
-        assert under(spoilt, dataclasses.replace(SHARED, temperature=0.0)) is spoilt
+        assert spoilt.greedy is spoilt
 
 
 def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]

@@ -19,7 +19,7 @@ from decoding.prices.machine_card import published
 from decoding.replay.projecting import prepared_at
 from decoding.replay.ssd.playing import BESIDE, Track
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.ssd.speculator.state import plan_for
+from decoding.ssd.speculator.speculator import plan_for
 from decoding.trace.theory import PowerLaw
 from tests.kit.recordings import tokens_per_round
 

@@ -38,6 +38,11 @@ PARTS = {  # an open page asks for these
     "what-if": "comparisons/_what_if.html",
     "downloads": "comparisons/_downloads.html",
 }
+NUMBERS_OF_A_RACE = (("tokens", "tokens"), ("time", "time"), ("speed", "tokens/s"), ("gain", "on this prompt"))
+NUMBERS_OF_REQUESTS = (
+    ("speed", "tokens/s"), ("begun", "requests"), ("running", "running"), ("waited", "waited"),
+    ("acceptance", "accepted"),
+)  # fmt: skip
 FILES = (("report as JSON", "report"), ("the worst prompts", "worst"))  # and their routes; relative to a baseline
 SCRIPT = "js/pages/comparison.js"
 MOST_EVENTS_IN_FILE = 200_000
@@ -164,6 +169,7 @@ def _of_report(comparison: Comparison, report: dict[str, Any]) -> dict[str, Any]
         "shows": {"hits": hits, "hardware": hardware, "columns": 8 + hits + 2 * hardware},
         "what_if": knobs(comparison, ran),
         "is_loaded": _is_loaded(report),
+        "columns": NUMBERS_OF_REQUESTS if _is_loaded(report) else NUMBERS_OF_A_RACE,
         "advice": advice(report, runs) if comparison.job.is_final else [],
         "by_load": [{**of, "load": load_of(of), "rows": _rows_at(load_of(of), rows)} for of in report["loads"]],
     }

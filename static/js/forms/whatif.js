@@ -3,7 +3,7 @@
 import { bars, curve, onCurve } from "./curve.js";
 import { savesOnClick } from "../core/saving.js";
 import { put, table } from "../core/tables.js";
-import { say, times } from "../core/words.js";
+import { say, times, within } from "../core/words.js";
 
 const SETTLE_MS = 40; // while a slider is dragged
 const KNOB = ":is(input, select)"; // the first one of a strategy is the axis of its curve
@@ -43,7 +43,7 @@ export function toRun(answer) {
 
 export function sentence(answer) {
   const { ratio, low, high, prompts } = answer.speedup;
-  const doubt = low === null ? (prompts === 1 ? "a single prompt" : `${prompts} prompts`) : `95 % interval ${low.toFixed(2)} to ${high.toFixed(2)}, ${prompts} prompts`;
+  const doubt = low === null ? (prompts === 1 ? "a single prompt" : `${prompts} prompts`) : `95 % interval ${within({ low, high })}, ${prompts} prompts`;
   const many = answer.users > 1 ? ` with ${answer.users} users at once` : "";
   const words = [`Simulated: ${answer.label} would be ${ratio.toFixed(2)} times as fast as autoregressive${many} (${doubt}).`];
   const other = beside(answer);
