@@ -126,9 +126,8 @@ def run(
 
     comparison = Measurement(pair, prompts, choices, sampling, repeats, sink_for=sink_for)
     comparison.warm_up()
-    for group in comparison.run():
-        for sample in group:
-            done.samples[sample.strategy].append(sample)
+    for sample in comparison.run():
+        done.samples[sample.strategy].append(sample)
     return done
 
 

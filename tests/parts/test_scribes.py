@@ -22,7 +22,7 @@ from decoding.trace.events import Recorder
 from tests.kit.pairs import pair
 from worker.jobs.comparison.messages import Audited, Grew, TracesGrown, Which
 from worker.jobs.comparison.tracing import which
-from worker.terminal.compare import TraceFile
+from worker.terminal.hearing import TraceFile
 
 pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
@@ -61,8 +61,7 @@ def trace_of(sampling: Sampling, strategies: str) -> list[str]:
     def sink_for(key: SampleKey) -> Recorder:
         return recorders.setdefault(which(key), Recorder())
 
-    for _ in Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, sink_for).run():
-        pass
+    Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, sink_for).run()
     trace.hear(TracesGrown([Grew(sample, 1, one.events, {}, 0) for sample, one in recorders.items()]))
     trace.hear(Audited([]))
     return file.getvalue().splitlines()

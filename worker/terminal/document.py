@@ -21,7 +21,7 @@ from worker.terminal.arguments import Arguments
 from worker.terminal.servers import AskedServer, about
 
 if TYPE_CHECKING:
-    from worker.terminal.compare import Heard
+    from worker.terminal.hearing import Heard
 
 FORMAT = "drafthouse.compare/2"
 
@@ -40,7 +40,7 @@ def document(args: Arguments, heard: Heard, servers: Sequence[AskedServer]) -> d
         hardware=loaded.hardware["by_strategy"],
         judged=judged,
     )
-    verdicts = across_loads(strategies, judged, is_noisy=bool(noise))
+    verdicts = across_loads(strategies, judged)
     return {
         "format": FORMAT,
         "drafthouse": version(),
@@ -50,7 +50,7 @@ def document(args: Arguments, heard: Heard, servers: Sequence[AskedServer]) -> d
         "crossovers": verdicts["crossovers"],
         "objective": args.objective.to_dict(),
         "warnings": [*loaded.warnings, *heard.warnings(), *overloaded(strategies), *doubts(samples)],
-        "is_noisy": bool(noise),
+        "is_noisy": judged.is_noisy,
         "complete": heard.is_complete,
         "noise": noise,
         "hardware": loaded.hardware,

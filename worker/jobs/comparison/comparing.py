@@ -17,6 +17,7 @@ from decoding.measure.comparison import Measurement
 from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
+from decoding.models.fast.runner import FastRunner
 from decoding.prompts.prompt import first_turns
 from decoding.replay.weighing import settle_prices
 from worker.engine.pairs import describe_machine, load_pair
@@ -27,8 +28,9 @@ from worker.jobs.comparison.messages import (
     WEIGHING,
     Audited,
     Broke,
-    Compare,
     SampleDecoded,
+    ToCompare,
+    Tuned,
     Weighed,
     Which,
 )
@@ -41,7 +43,7 @@ LAST_LINES = 6
 ELSEWHERE = "the servers' own machines"
 
 
-def compare(order: Compare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     """Carry out the order, and send traces while samples are decoded."""
     pair, loaded = _load_backend(order, residents)
     decode = pair.tokenizer.decode if pair.tokenizer else _in_no_words
@@ -49,7 +51,7 @@ def compare(order: Compare, residents: Residents, emit: Emit, cancelled: Cancell
         Comparing(order, pair, emit, tracing, cancelled).run(loaded)
 
 
-def _load_backend(order: Compare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
+def _load_backend(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         return load_pair(order.pair, residents, opened(order.servers))
@@ -63,7 +65,7 @@ def _in_no_words(tokens: Sequence[int]) -> str:
 
 class Comparing:
     def __init__(
-        self, order: Compare, pair: ModelPair | ServersOnly, emit: Emit, traces: Tracing, cancelled: Cancelled
+        self, order: ToCompare, pair: ModelPair | ServersOnly, emit: Emit, traces: Tracing, cancelled: Cancelled
     ) -> None:
         self._order, self._pair, self._emit, self._traces, self._cancelled = order, pair, emit, traces, cancelled
         self._given_up = set(order.given_up)
@@ -75,8 +77,12 @@ class Comparing:
         """Decode the missing samples, and report each when it is finished."""
         self._read_prompts()
         self._measurement.choices = self._begin()
-        self._emit(self._described(loaded))
+        described = self._described(loaded)
+        self._emit(described)
         self._measurement.warm_up(on_progress=lambda done, due: self._emit(JobProgress(WARMING, done, due)))
+        if isinstance(target := self._pair.target, FastRunner) and (found := target.judging.told):
+            kernels = {**target.facts.kernels, **found}
+            self._emit(Tuned({**described.hardware, "kernels": kernels}))
         self._weigh()
         self._decode_all()
 
