@@ -14,7 +14,6 @@ from tests.machines.worker.conftest import model, prompts
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison, Sample
-from webapp.comparisons.specs import specify
 from webapp.registry import lengths, prompt_sets
 from webapp.registry.models import Dataset, Pair
 from worker.jobs import count_tokens
@@ -39,7 +38,7 @@ def chatting(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
 
 def launched(team: Actor, pair: Pair, talks: Dataset, **changes: Any) -> Comparison:
     asked = {"strategies": [{"strategy": "static"}], "sampling": {"max_new_tokens": 8, "ignore_eos": True}, **changes}
-    return comparisons.launch(name="talks", spec=specify(pair=pair, dataset=talks, **asked), by=team)
+    return comparisons.launch(name="talks", by=team, pair=pair, dataset=talks, **asked)
 
 
 def check_turns(comparison: Comparison) -> None:

@@ -27,7 +27,6 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
-from webapp.comparisons.specs import specify
 from webapp.jobs.models import Job, JobEvent
 from webapp.registry.endpoints import services as endpoints
 from webapp.registry.models import Endpoint
@@ -202,8 +201,7 @@ def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
         register(team, two.address, name="others")
         others = {"strategy": "server", "params": {"name": "others"}}
         asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
-        spec = specify(dataset=dataset, **asked)
-        comparison = comparisons.launch(name="alone", spec=spec, by=team)
+        comparison = comparisons.launch(name="alone", by=team, dataset=dataset, **asked)
         make_worker().look()
     succeeded(comparison)
     shown = report(comparison)
