@@ -1,11 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outcomes, sentence, winner } from "../../static/js/charts/ahead.js";
+import { outcomes, winner } from "../../static/js/charts/ahead.js";
 import { foldAll } from "../../static/js/live/trace.js";
 import { ssd } from "./golden.js";
 
 const rounds = foldAll(ssd).rounds; // as the engine recorded them on the starter pair
-const word = (token) => `w${token}`;
 
 test("a round holds what was prepared beside it, and the next one says whether that was of use", () => {
   assert.ok(rounds.length > 6 && rounds.every((round) => round.branches.length && round.fanout.length === round.drafted.length + 1));
@@ -24,13 +23,4 @@ test("every branch stands in the column of its accepted count, and the columns c
     const won = columns.flatMap((column) => column.branches.filter((branch) => branch.isWinner));
     assert.equal(won.length, winner(round) ? 1 : 0);
   }
-});
-
-test("it is said in a sentence: how many, how likely, what came, and whether it was there", () => {
-  const round = { number: 3, branches: [[1, 7, 4], [0, 9, 2]], predictedHit: 0.714, accepted: 1, token: 7, drafted: [1, 2], busy: 3210000, idle: 40000 };
-  const said = (one) => sentence({ state: { rounds: [one] }, chosen: 3, word });
-  assert.equal(said(round),
-    "Round 3: 2 branches prepared, with a predicted hit rate of 71 %; the target kept 1 and said w7, which was among them: a hit, 4 tokens deep. " +
-    "The draft worked 3.21 ms on them, then waited for 0.04 ms.");
-  assert.match(said({ ...round, token: 8 }), /said w8, which was not among them: a miss\. The draft worked/);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import { facts, origin } from "../../static/js/live/facts.js";
+import { facts } from "../../static/js/live/facts.js";
 import { ms } from "../../static/js/core/words.js";
 import { foldAll } from "../../static/js/live/trace.js";
 import { twoRounds } from "./golden.js";
@@ -32,11 +32,4 @@ test("a draft that is lost is told with the reason, on the round that goes witho
 
 test("durations have one format, that of decoding/words.py", () => {
   assert.deepEqual([1.234, 45.64, 789.4, 3553].map((each) => ms(1e6 * each)), ["1.23 ms", "45.6 ms", "789 ms", "3,553 ms"]);
-});
-
-test("a draft says where it came from", () => {
-  assert.equal(origin({ source: "hit", backup: "" }), "from a prepared branch: a hit");
-  assert.equal(origin({ source: "miss", backup: "ngram" }), "after a miss, by the n-gram before");
-  assert.equal(origin({ source: "fresh", backup: "" }), "");
-  assert.equal(origin({ source: "copied", backup: "" }), "copied from the text");
 });

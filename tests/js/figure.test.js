@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled, legend, look, sentence, table, title, written } from "../../static/js/charts/figure.js";
+import { labelled, legend, look, table } from "../../static/js/charts/figure.js";
 
 const point = (x, y, low = null, high = null, label = "") => ({ x, y, low, high, label });
 const figure = {
@@ -12,19 +12,9 @@ const figure = {
   ],
 };
 
-test("a figure is told by its number, its title and why ours differs", () => {
-  assert.deepEqual(title({ figure }), ["Figure 3: Misses"]);
-  assert.equal(sentence({ figure }), "The pair is another.");
-});
-
 test("published series and ours have looks of their own, each counted from 0", () => {
   assert.deepEqual([0, 1].map((i) => look(figure, i)), ["published d0", "ours f0"]);
   assert.deepEqual(legend({ figure }).map((entry) => entry.children[0]), ["1B (published)", "ours (computed)"]);
-});
-
-test("six published series have six looks, which the style sheet knows", () => {
-  const published = { ...figure, series: Array.from({ length: 6 }, () => figure.series[0]) };
-  assert.equal(new Set(published.series.map((_, i) => look(published, i))).size, 6);
 });
 
 test("a published series, and one without a line, is shown by its dot in the legend", () => {
@@ -47,10 +37,4 @@ test("the ends of a line are labelled where no axis says what its points are", (
   assert.deepEqual(labelled({ is_line: true, points }).map(({ label }) => label), ["C = 1", "C = 0"]);
   assert.deepEqual(labelled({ is_line: true, points: [...points, point(3, 3)] }), []);
   assert.deepEqual(labelled({ is_line: true, points: [point(0, 0, null, null, "ssd:4,fanout=uniform / static:4")] }), []);
-});
-
-test("values are written as their axis says", () => {
-  assert.equal(written({ format: "times" }, 1.2345), "1.23×");
-  assert.equal(written({ format: "share" }, 0), "0 %");
-  assert.equal(written({ format: "number" }, 24), "24");
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { attempt, begin, counted, fold, inWords, step } from "../../static/js/live/log.js";
+import { begin, fold, inWords } from "../../static/js/live/log.js";
 
 const line = (seq, numbers = {}, sentence = "") => ({ seq, sentence, numbers });
 const epoch = (seq, done) => line(seq, { phase: "training", done, due: 60, train_loss: 1 / done, held_out_loss: 2 / done, held_out_f1: 0.5 });
@@ -28,27 +28,19 @@ test("figures that are drawn are counted, also over another attempt", () => {
 
 test("a step that counts no samples has the bar, the count and the time left to itself", () => {
   const projecting = { ...running, done: 2, total: 2, seconds_left: 40, step: { phase: "projecting", done: 126, due: 1255 } };
-  assert.deepEqual(counted(projecting), { done: 126, total: 1255 });
-  assert.deepEqual(counted(running), { done: 12, total: 36 });
-  assert.equal(inWords(begin(), projecting).count, "126 of 1255");
-  assert.equal(step(projecting), "Projecting: 126 of 1255, about 40 s left.");
-  assert.equal(step({ ...projecting, seconds_left: null }), "Projecting: 126 of 1255.");
-  assert.equal(step(running), "");
+  assert.deepEqual(inWords(projecting),
+    { phase: "Projecting", done: "126 of 1255", left: "about 40 s left", bar: { max: 1255, value: 126 }, reason: "" });
 });
 
-test("why the last attempt ended stands beside the number of this one", () => {
-  const again = { trouble: "The machine is busy.", attempt: 2, setback: "w1 went silent." };
-  assert.equal(attempt(again), "The machine is busy. Attempt 2. w1 went silent.");
-  assert.equal(attempt({ ...again, trouble: "", attempt: 1 }), "");
-});
-
-test("it says how far it is, in words", () => {
-  const recording = fold(begin(), line(1, { phase: "recording", done: 1, due: 36 }));
-  assert.deepEqual(inWords(recording, running), {
-    phase: "Recording what the draft would say", count: "12 of 36 samples decoded", left: "about 2 min left",
+test("it says how far it is and why the last attempt ended, in words", () => {
+  const again = { ...running, trouble: "The machine is busy.", attempt: 2, setback: "w1 went silent." };
+  assert.deepEqual(inWords(again, fold(begin(), line(1, { phase: "recording", done: 1, due: 36 }))), {
+    phase: "Recording what the draft would say", done: "12 of 36 samples", left: "about 2 min left", bar: { max: 36, value: 12 },
+    reason: "The machine is busy. Attempt 2. w1 went silent.",
   });
-  assert.equal(inWords(fold(begin(), line(1, { phase: "running SSD, 2 at once", done: 1, due: 36 })), running).phase, "Running SSD, 2 at once");
-  assert.deepEqual(inWords(fold(begin(), epoch(1, 7)), running), { phase: "Training, epoch 7 of 60", count: "", left: "about 2 min left" });
-  assert.equal(inWords(begin(), { ...running, state: "queued" }).phase, "Waiting");
-  assert.equal(inWords(begin(), running).phase, "Loading the pair");
+  assert.equal(inWords(running, fold(begin(), line(1, { phase: "running SSD, 2 at once", done: 1, due: 36 }))).phase, "Running SSD, 2 at once");
+  assert.equal(inWords(running, fold(begin(), epoch(1, 7))).done, "epoch 7 of 60");
+  assert.equal(inWords({ ...running, total: 0 }).phase, "Loading the pair");
+  const waiting = inWords({ ...running, state: "queued", sentence: "No worker listens." });
+  assert.deepEqual([waiting.phase, waiting.reason], ["Waiting", "No worker listens."]);
 });

@@ -11,8 +11,8 @@ test("of all repeats of a prompt the accepted share counts, and the worst findin
   const results = new Results();
   results.note(finished(2, 7, [2, 2], [2, 1], "identical"));
   results.note(finished(2, 7, [2, 2], [1, 0], "tie", 2));
-  assert.deepEqual(results.of(2, 7), { count: 2, accepted: 0.5, audit: "tie" });
-  assert.deepEqual(results.of(2, 8), { count: 0, accepted: null, audit: null });
+  assert.deepEqual(results.of(2, 7), { count: 2, ratio: undefined, accepted: 0.5, audit: "tie" });
+  assert.deepEqual(results.of(2, 8), { count: 0, ratio: undefined, accepted: null, audit: null });
 });
 
 test("a sample that another attempt begins anew no longer counts", () => {
@@ -22,12 +22,13 @@ test("a sample that another attempt begins anew no longer counts", () => {
   assert.equal(results.of(2, 7).count, 0);
 });
 
-const results = new Results();
-for (const [run, prompt, audit] of [[2, 1, "identical"], [2, 2, "divergent"], [3, 1, "identical"]]) results.note(finished(run, prompt, [4], [2], audit));
+const results = new Results(() => 1);
+for (const [run, prompt, audit, speed] of [[1, 1, "", 10], [1, 2, "", 10], [2, 1, "identical", 15], [2, 2, "divergent", 8], [3, 1, "identical", 9]]) {
+  results.note({ ...finished(run, prompt, [4], [2], audit), speed });
+}
 const rows = rowsOf({
   runs: [{ number: 2, name: "a" }, { number: 3, name: "b" }], results,
   prompts: new Map([[1, { category: "code", text: "def Main" }], [2, { category: "chat", text: "hello" }]]),
-  paired: new Map([[2, [{ prompt: 1, ratio: 1.5 }, { prompt: 2, ratio: 0.8 }]], [3, [{ prompt: 1, ratio: 0.9 }]]]),
 });
 const asked = (more) => rows.filter((row) => passes(row, { words: "", category: "", only: "", ...more })).map(({ prompt }) => prompt);
 

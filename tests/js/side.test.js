@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { compared, lines } from "../../static/js/live/side.js";
+import { lines } from "../../static/js/live/side.js";
 import { foldAll } from "../../static/js/live/trace.js";
 import { traces } from "./golden.js";
 
@@ -26,12 +26,4 @@ test("each round begins once, and a cut token has one mark, be it a line break",
     const marked = pieces.filter((piece) => !["accepted", "rest"].includes(piece.fate)).length;
     assert.equal(marked, state.tokens.filter((token) => token.fate !== "accepted").length);
   }
-});
-
-test("it is said in how many rounds each came to it, and from where on the words differ", () => {
-  const [one, other] = [states["static-4"], states.autoregressive];
-  assert.equal(compared("static:4", "autoregressive", [one, other]),
-    `static:4 took ${one.rounds.length} rounds for ${one.tokens.length} tokens, autoregressive took ${other.rounds.length} rounds for ${other.tokens.length} tokens. The words are the same.`);
-  const odd = { ...one, tokens: one.tokens.map((token, i) => (i === 2 ? { ...token, id: -1 } : token)) };
-  assert.match(compared("a", "b", [odd, other]), /The words differ from token 3 on\.$/);
 });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { Hole, begin, decodeNs, fold, foldAll, partsOf, progress, tokensPerSecond } from "../../static/js/live/trace.js";
+import { Hole, begin, decodeNs, fold, foldAll, partsOf, progress } from "../../static/js/live/trace.js";
 import { expected, traces, twoRounds } from "./golden.js";
 
 for (const [name, events] of Object.entries(traces)) {
@@ -41,37 +41,25 @@ for (const [name, events] of Object.entries(traces)) {
   });
 }
 
-test("a server's deliveries are its text, without rounds", () => {
-  const state = foldAll([
-    { seq: 1, event: "started", prompt_tokens: 3, prefill_ns: 5 },
-    { seq: 2, event: "delivered", tokens: [7], count: 1, text: "", end_ns: 5 },
-    { seq: 3, event: "delivered", tokens: [8, 9], count: 2, text: "", end_ns: 9 },
-    { seq: 4, event: "reported", new_tokens: 3, end_ns: 9 },
-    { seq: 5, event: "finished", reason: "length", new_tokens: 3, end_ns: 9 },
-  ]);
-  assert.deepEqual(state.tokens.map((token) => token.id), [7, 8, 9]);
-  assert.deepEqual([state.rounds.length, decodeNs(state), state.reason], [0, 4, "length"]);
-});
-
 test("a server's deliveries are the parts of its text, and some are text alone", () => {
   const state = foldAll([
     { seq: 1, event: "started", prompt_tokens: 3, prefill_ns: 5 },
     { seq: 2, event: "delivered", tokens: [], count: 1, text: "One", end_ns: 5 },
     { seq: 3, event: "delivered", tokens: [], count: 2, text: " and two", end_ns: 1000005 },
-    { seq: 4, event: "delivered", tokens: [], count: 0, text: "", end_ns: 1000006 },
+    { seq: 4, event: "delivered", tokens: [8, 9], count: 2, text: "", end_ns: 1000006 },
+    { seq: 5, event: "reported", new_tokens: 5, end_ns: 1000006 },
+    { seq: 6, event: "finished", reason: "length", new_tokens: 5, end_ns: 1000006 },
   ]);
-  assert.deepEqual(state.tokens.map((token) => token.id), ["One", " and two", ""]);
-  assert.deepEqual(partsOf(state).map((part) => part.accepted + 1), [1, 2, 0]);
+  assert.deepEqual([state.rounds.length, decodeNs(state), state.reason], [0, 1000001, "length"]);
+  assert.deepEqual(state.tokens.map((token) => token.id), ["One", " and two", "", 8, 9]);
+  assert.deepEqual(partsOf(state).map((part) => part.accepted + 1), [1, 2, 2]);
   assert.deepEqual(progress(state).slice(0, 3), [[0, 0], [0, 1], [1, 3]]);
 });
 
-test("a hole is refused", () => {
+test("a hole is refused, and an event of another version", () => {
+  assert.throws(() => fold(begin(), { seq: 1, event: "guessed" }), /unknown kind: guessed/);
   const [first, , third] = traces["static-4"];
   assert.throws(() => foldAll([first, third]), Hole);
-});
-
-test("an event of another version is refused", () => {
-  assert.throws(() => fold(begin(), { seq: 1, event: "guessed" }), /unknown kind: guessed/);
 });
 
 test("a token knows its fate", () => {
@@ -95,10 +83,6 @@ test("what is told after the verdict still belongs to its round", () => {
   late.splice(told + 1, 0, ...late.splice(told, 1));
   const renumbered = late.map((event, i) => ({ ...event, seq: i + 1 }));
   assert.deepEqual(foldAll(renumbered).rounds, foldAll(twoRounds).rounds);
-});
-
-test("a sample that has not begun has no speed", () => {
-  assert.equal(tokensPerSecond(begin()), 0);
 });
 
 function deepFreeze(value) {

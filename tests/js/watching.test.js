@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Recording } from "../../static/js/live/replay.js";
-import { Pairs } from "../../static/js/live/pairs.js";
+import { Results } from "../../static/js/live/results.js";
 import { acceptanceOf, median, reach, ticks } from "../../static/js/core/stats.js";
 import { decodeNs, foldAll } from "../../static/js/live/trace.js";
 import { Watching } from "../../static/js/live/watching.js";
@@ -114,26 +114,26 @@ const done = (run, prompt, repeat, speed) => ({ id: `${run} ${prompt} ${repeat}`
 test("a speed-up is paired by prompt and repeat, and is the median over repeats, in whatever order samples end", () => {
   const rows = [done(1, 1, 1, 100), done(1, 1, 2, 200), done(2, 1, 1, 150), done(2, 1, 2, 400), done(2, 2, 1, 999)];
   for (const order of [rows, [...rows].reverse(), [rows[2], rows[0], rows[4], rows[3], rows[1]]]) {
-    const pairs = new Pairs(() => 1);
-    for (const row of order) pairs.note(row);
-    assert.deepEqual(pairs.all, new Map([[2, [{ prompt: 1, ratio: 1.75 }]]]));
+    const results = new Results(() => 1);
+    for (const row of order) results.note(row);
+    assert.deepEqual(results.paired, new Map([[2, [{ prompt: 1, ratio: 1.75 }]]]));
   }
 });
 
 test("what has no speed has no speed-up", () => {
   const known = new Watching({ rows: [done(1, 1, 1, 0), done(2, 1, 1, 5), done(1, 2, 1, null), done(2, 2, 1, 5), done(1, 3, 1, 5), done(1, 4, 1, 5), done(2, 4, 1, null)] }, () => 1);
   known.hear({ t: "samples", rows: [{ ...done(2, 3, 1, null), is_finished: false }] });
-  assert.deepEqual([...known.pairs.all.values()].flat(), []);
+  assert.deepEqual([...known.results.paired.values()].flat(), []);
 });
 
 test("an attempt that took the place of another takes its speed-up back until it ends", () => {
   const known = new Watching({ rows: [done(1, 1, 1, 100), done(2, 1, 1, 150), done(2, 2, 1, 150), done(1, 2, 1, 50)] }, () => 1);
   known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, null), id: "again", is_finished: false }] });
-  assert.deepEqual(known.pairs.all.get(2), [{ prompt: 2, ratio: 3 }]);
+  assert.deepEqual(known.results.paired.get(2), [{ prompt: 2, ratio: 3 }]);
   known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, 120), id: "again" }] });
-  assert.deepEqual(known.pairs.all.get(2), [{ prompt: 2, ratio: 3 }, { prompt: 1, ratio: 1.2 }]);
+  assert.deepEqual(known.results.paired.get(2), [{ prompt: 2, ratio: 3 }, { prompt: 1, ratio: 1.2 }]);
   known.hear({ t: "samples", rows: [{ ...done(1, 2, 1, null), id: "alone again", is_finished: false }] });
-  assert.deepEqual(known.pairs.all.get(2), [{ prompt: 1, ratio: 1.2 }]);
+  assert.deepEqual(known.results.paired.get(2), [{ prompt: 1, ratio: 1.2 }]);
 });
 
 test("acceptance by position leaves out what was seldom reached", () => {
@@ -144,10 +144,10 @@ test("drafts by position are summed up over a run's finished samples, each once 
   const row = (id, is_finished, audit = null) =>
     ({ id, run: 2, prompt: id, repeat: 1, is_finished, audit, drafts_by_position: is_finished ? [10, 6, 1] : [], accepted_by_position: is_finished ? [8, 3] : [] });
   const known = new Watching({ rows: [row(1, true), row(2, false)] });
-  assert.deepEqual(known.places(2), { drafts: [10, 6, 1], accepted: [8, 3] });
+  assert.deepEqual(known.results.places(2), { drafts: [10, 6, 1], accepted: [8, 3] });
   known.hear({ t: "samples", rows: [row(1, true, "identical"), row(2, true), row(2, true, "tie"), row(3, false)] });
-  assert.deepEqual(known.places(2), { drafts: [20, 12, 2], accepted: [16, 6] });
-  assert.deepEqual(known.places(3), { drafts: [], accepted: [] });
+  assert.deepEqual(known.results.places(2), { drafts: [20, 12, 2], accepted: [16, 6] });
+  assert.deepEqual(known.results.places(3), { drafts: [], accepted: [] });
 });
 
 test("a few values far beyond all others do not squeeze these, and many are no few", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { labelled, onCurve, pieces, told, valuesOf } from "../../static/js/forms/curve.js";
-import { asked, beside, canBe, fromGrids, question, sentence, toRun } from "../../static/js/forms/whatif.js";
+import { onCurve, pieces, valuesOf } from "../../static/js/forms/curve.js";
+import { asked, beside, canBe, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (ratio, low = ratio - 0.1, high = ratio + 0.1) => ({ ratio, low, high, prompts: 12 });
 const ran = (strategy, params, label, ratio, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(ratio), ...more });
@@ -39,8 +39,7 @@ test("what it says begins with simulated, gives the doubt, and what was measured
     "Simulated: static:3 would be 1.30 times as fast as autoregressive (95 % interval 1.20 to 1.40, 12 prompts). " +
     "Measured: threshold:0.4 is 1.25 times as fast. On the strategies that ran, this replay is off by at most 4 %.");
   const alone = { ...ANSWER, measured: [], error: null, speedup: { ratio: 1.3, low: null, high: null, prompts: 1 } };
-  assert.equal(sentence(alone), "Simulated: static:3 would be 1.30 times as fast as autoregressive (a single prompt).");
-  assert.match(sentence({ ...alone, speedup: { ...alone.speedup, prompts: 5 } }), /as autoregressive \(5 prompts\)\./);
+  assert.match(sentence(alone), /\(a single prompt\)\.$/);
 });
 
 test("to run it is to run it beside the fastest that the same form can hold", () => {
@@ -67,30 +66,7 @@ test("the line is broken where its price is extended, and has no gap", () => {
   assert.deepEqual(found.map((piece) => [piece.isExtended, piece.points.map((point) => point.value)]), [[false, [1, 2]], [true, [2, 3, 4]]]);
 });
 
-test("a point of the curve tells its range if it has one, and what ran there", () => {
-  assert.equal(told({ ratio: 1.3, low: 1.2, high: 1.4 }), "simulated 1.30× (1.20 to 1.40)");
-  assert.equal(told({ ratio: 1.3, low: 1.3, high: 1.3 }, ran("static", {}, "static:2", 1.25)), "simulated 1.30×, measured 1.25×");
-});
-
-test("an axis has no more labels than fit", () => {
-  assert.deepEqual(labelled([1, 2, 3, 4, 5], 3), [1, 3, 5]);
-  assert.deepEqual(labelled([1, 2], 9), [1, 2]);
-});
-
 test("an axis has room for points that are still to come", () => {
   assert.deepEqual(valuesOf({ points: [{ value: 4 }, { value: 8 }], missing: [6, 2] }), [2, 4, 6, 8]);
   assert.deepEqual(valuesOf({ points: [{ value: 1 }] }), [1]);
-});
-
-test("of ssd it says too how often the outcome would have been prepared for", () => {
-  assert.match(sentence({ ...ANSWER, hit_rate: 0.746 }), /It would have prepared a branch for 75 % of the outcomes\./);
-});
-
-test("a page that is one file answers along the first slider, and once for a strategy without any", async () => {
-  const answers = fromGrids({
-    static: { param: "lookahead", of_all: { users: 1 }, answers: { 3: { label: "static:3" } } },
-    hybrid: { param: "", of_all: { users: 1 }, answers: { "": { label: "hybrid" } } },
-  });
-  assert.deepEqual((await answers("static", { lookahead: "3" })).answer, { users: 1, label: "static:3" });
-  assert.deepEqual((await answers("hybrid", {})).answer, { users: 1, label: "hybrid" });
 });

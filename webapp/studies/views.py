@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 from uuid import UUID
 
@@ -61,7 +62,7 @@ def new_study(request: ActorRequest) -> HttpResponse:
     plain = [field for field in form if field.name not in aside]
     folded = [_group(form, title) for title in FOLDED]
     given = {name: value for name, _, value in form.boxes()}
-    boxes = [(f"sampling.{field.name}", field, given[f"sampling.{field.name}"] or field.value)
+    boxes = [replace(field, name=(name := f"sampling.{field.name}"), value=given[name] or field.value)
              for field in Form(serializers.StudySampling)]  # fmt: skip
     return form_page(request, "studies/new_study.html", form, plain=plain, folded=folded, boxes=boxes, **plan)
 

@@ -2,6 +2,7 @@
 
 import { line, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
+import { epochAxis } from "./losses.js";
 
 export const on = { training: 2, classifier: 5 };
 export const term = "F1";
@@ -13,10 +14,7 @@ export const sentence = ({ epochs }) => (epochs.length
 
 export const table = ({ epochs }) => made(["epoch", "held-out F1"], epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1.toFixed(4)]));
 
-const seriesOf = (points) => ({ name: "held-out F1", points, layer: line(points, "accent") });
-
-export const draw = (picture, { epochs }) => plot(picture, {
-  x: { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", link: "epoch", isWhole: true },
-  y: { low: 0, high: 1 },
-  series: [seriesOf(epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1]))],
-});
+export function draw(picture, { epochs }) {
+  const points = epochs.map((epoch) => [epoch.epoch, epoch.held_out_f1]);
+  plot(picture, { x: epochAxis(epochs), y: { low: 0, high: 1 }, series: [{ name: "held-out F1", points, layer: line(points, "accent") }] });
+}

@@ -1,8 +1,7 @@
 // Tokens over time, a line per strategy: the steeper, the faster.
 
-import { sketch } from "../core/become.js";
 import { runKey } from "../core/picture.js";
-import { line, markAt, plot } from "../core/plot.js";
+import { inLooksOf, line, markAt, plot } from "../core/plot.js";
 import { ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
 import { brief, grouped } from "../core/words.js";
@@ -50,9 +49,8 @@ export function draw(picture, { runs, found, run: chosen }) {
 }
 
 function seriesOf(run, points, until, isChosen) {
-  const end = points.at(-1), shown = points.filter(([ms]) => ms <= until);
-  return { name: run.name, points: shown, layer: (scale) => [sketch("g", { class: `s-${run.strategy} ${run.dash}${isChosen ? " chosen" : ""}` },
-    ...line(shown)(scale), ...(end[0] <= until ? markAt(run.strategy, end, 4)(scale) : []))] };
+  const end = points.at(-1), shown = points.filter(([ms]) => ms <= until), marks = end[0] <= until ? [markAt(run.strategy, end, 4)] : [];
+  return { name: run.name, points: shown, layer: inLooksOf(run, [line(shown), ...marks], { cls: isChosen ? "chosen" : "" }) };
 }
 
 const begun = (runs, states) => runs.map((run) => ({ run, state: states.get(run.number) })).filter(({ state }) => state && partsOf(state).length);

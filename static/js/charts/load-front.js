@@ -5,7 +5,7 @@ import { sketch } from "../core/become.js";
 import { isHidden } from "../core/field.js";
 import { isLoaded, loadName, strategiesOf } from "../core/loads.js";
 import { runKey } from "../core/picture.js";
-import { line, markAt, plot } from "../core/plot.js";
+import { inLooksOf, line, markAt, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { grouped } from "../core/words.js";
 
@@ -38,8 +38,8 @@ export function draw(picture, { everyRow: rows }) {
     y: { low: 0, high: most("tokens_per_s_device"), label: "tokens/s of the device", format: grouped },
     height: 340, right: 24,
     layers: [(scale) => numbers(found.filter((row) => !isHidden(row.settings)), scale)], isCloud: true,
-    series: lines.map(({ strategy, dash, name, points }) => ({ name, points: points.map(pointOf), layer: (scale) =>
-      [sketch("g", { class: `s-${strategy} ${dash}` }, ...line(points.map(place))(scale), ...points.flatMap((row) => markAt(strategy, place(row), 6)(scale)))] })),
+    series: lines.map(({ points, ...of }) => ({ name: of.name, points: points.map(pointOf),
+      layer: inLooksOf(of, [line(points.map(place)), ...points.map((row) => markAt(of.strategy, place(row), 6))]) })),
   });
 }
 

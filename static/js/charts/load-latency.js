@@ -1,10 +1,10 @@
 // How long users wait, by load: until decoding begins, for the first token, for each token after it, between two
 // deliveries, and for the whole answer.
 
-import { become, sketch } from "../core/become.js";
+import { sketch } from "../core/become.js";
 import { at, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } from "../core/loads.js";
 import { key, runKey } from "../core/picture.js";
-import { line, markAt, plot } from "../core/plot.js";
+import { aside, figures, inLooksOf, line, markAt } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { ms } from "../core/words.js";
 
@@ -43,20 +43,17 @@ export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isSho
   key("line soft", "line: median; bar above it: up to the 95th percentile, tick: the 99th; in brackets 95 % intervals")];
 
 export function draw(place, { everyRow: rows, report }) {
-  const shown = rows.filter(isShown), panels = kindsOf(shown).flatMap((kind) => WAITS.map((wait) => ({ ...wait, kind })));
-  become(place, ...panels.map(({ title: named, kind, name }) => sketch("figure", {}, sketch("figcaption", {}, `${named}, ms`),
-    sketch("svg", { class: "chart", role: "img", "aria-label": named, "data-axis": `${kind} ${name}` }))));
-  place.querySelectorAll("svg").forEach((picture, i) => {
-    const { kind, name } = panels[i], here = shown.filter((row) => row[kind] && row[name]), promised = report.objective[name];
-    if (!here.length) return become(picture);
-    plot(picture, {
-      x: loadAxis(here, kind), height: 220,
+  const shown = rows.filter(isShown);
+  figures(place, kindsOf(shown).flatMap((kind) => WAITS.flatMap(({ name, title: named }) => {
+    const here = shown.filter((row) => row[kind] && row[name]), promised = report.objective[name];
+    return here.length ? [{
+      label: named, caption: [`${named}, ms`], x: loadAxis(here, kind), height: 220,
       y: { low: 0, high: Math.max(...here.map((row) => row[name].p99), promised ?? 0) * 1.05 || 1 },
       levels: promised ? [{ at: promised, cls: "whole soft", label: "objective" }] : [],
       series: seriesOf(here, kind).map((series, n, all) => ({ name: series.name, points: series.rows.map((row) => pointOf(row, kind, name)),
-        layer: drawn(series, kind, name, (n - (all.length - 1) / 2) * 4) })),
-    });
-  });
+        layer: drawn(series, kind, name, aside(n, all, 4)) })),
+    }] : [];
+  })));
 }
 
 const isShown = (row) => row.sample_count > 0 && row.role !== "bound" && Boolean(row.ttft_ms);
@@ -66,13 +63,10 @@ const withDoubt = (times, p) => written(times[p]) + (times.intervals[p] ? ` (${t
 const pointOf = (row, kind, name) => ({ x: at(row[kind]), y: row[name].p50,
   text: PERCENTILES.map((p) => `${p === "p50" ? "" : `${p} `}${withDoubt(row[name], p)}`).join(", ") });
 
-const drawn = ({ strategy, dash, rows }, kind, name, aside) => (scale) => {
-  const { y } = scale, x = (value) => scale.x(value) + aside;
+function drawn({ rows, ...of }, kind, name, beside) {
   const points = rows.map((row) => [at(row[kind]), row[name].p50]);
-  return [sketch("g", { class: `s-${strategy} ${dash}` },
-    ...line(points)({ ...scale, x }),
-    ...rows.map((row) => sketch("path", { class: "wait", d: waited(x(at(row[kind])), y, row[name]) })),
-    ...points.flatMap((point) => markAt(strategy, point, 4)({ ...scale, x })))];
-};
+  const waits = ({ x, y }) => rows.map((row) => sketch("path", { class: "wait", d: waited(x(at(row[kind])), y, row[name]) }));
+  return inLooksOf(of, [line(points), waits, ...points.map((point) => markAt(of.strategy, point, 4))], { aside: beside });
+}
 
 const waited = (x, y, { p50, p95, p99 }) => `M${x},${y(p50)}V${y(p95)}M${x - 4},${y(p99)}h8`;

@@ -1,12 +1,12 @@
 // Speed-up by load: a line for each strategy with its intervals, and where it stops being a gain.
 
-import { become, sketch } from "../core/become.js";
+import { sketch } from "../core/become.js";
 import { isHidden } from "../core/field.js";
 import { at, AXES, isLoaded, kindsOf, loadAxis, loadName, seriesOf, strategiesOf } from "../core/loads.js";
 import { runKey } from "../core/picture.js";
-import { interval, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
+import { aside, figures, inLooksOf, interval, level, line, markAt, speedupAxis } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
-import { times } from "../core/words.js";
+import { times, within } from "../core/words.js";
 
 export const on = { "comparison-load": 2 };
 export const term = "load";
@@ -29,28 +29,26 @@ export function crossing({ axis, gain_until: gain, loss_from: loss }) {
 }
 
 export const table = ({ everyRow: rows }) => made(["run", "load", "speed-up", "95 % interval"], rows.filter(isShown).map((row) =>
-  [row.name, loadName(row), times(row.speedup.ratio), row.speedup.low === null ? "too few prompts" : `${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)}`]));
+  [row.name, loadName(row), times(row.speedup.ratio), within(row.speedup)]));
 
 export const legend = ({ everyRow: rows }) => [...strategiesOf(rows.filter(isShown)).map(runKey),
   " Bars are 95 % intervals that hold for all strategies and loads at once. A dotted vertical line marks the load where the speed-up falls below 1."];
 
 export function draw(place, { everyRow: rows, report }) {
-  const shown = rows.filter(isShown), kinds = kindsOf(shown);
-  become(place, ...kinds.map((kind) => sketch("figure", {}, sketch("svg", { class: "chart", role: "img", "aria-label": `Speed-up, by ${AXES[kind]}`, "data-axis": kind }))));
-  const y = speedupAxis(shown.flatMap(({ speedup }) => [speedup.low ?? speedup.ratio, speedup.high ?? speedup.ratio]));
-  place.querySelectorAll("svg").forEach((picture, i) => plot(picture, {
-    x: loadAxis(shown, kinds[i]), y, height: 280, right: 24,
+  const shown = rows.filter(isShown), y = speedupAxis(shown.flatMap(({ speedup }) => [speedup.low ?? speedup.ratio, speedup.high ?? speedup.ratio]));
+  figures(place, kindsOf(shown).map((kind) => ({
+    label: `Speed-up, by ${AXES[kind]}`, x: loadAxis(shown, kind), y, height: 280, right: 24,
     layers: [
       level(1, "whole soft"),
-      ...report.crossovers.filter((one) => one.axis === kinds[i] && one.at && !isHidden(one.name)).map((one, n) => crossed(one, shown, n)),
+      ...report.crossovers.filter((one) => one.axis === kind && one.at && !isHidden(one.name)).map((one, n) => crossed(one, shown, n)),
     ],
-    series: seriesOf(shown, kinds[i]).map((series, n, all) => ({ name: series.name, points: series.rows.map((row) => pointOf(row, kinds[i])),
-      layer: drawn(series, kinds[i], (n - (all.length - 1) / 2) * 6) })),
-  }));
+    series: seriesOf(shown, kind).map((series, n, all) => ({ name: series.name, points: series.rows.map((row) => pointOf(row, kind)),
+      layer: drawn(series, kind, aside(n, all)) })),
+  })));
 }
 
 const pointOf = (row, kind) => ({ x: at(row[kind]), y: row.speedup.ratio,
-  text: row.speedup.low === null ? times(row.speedup.ratio) : `${times(row.speedup.ratio)} (${row.speedup.low.toFixed(2)} to ${row.speedup.high.toFixed(2)})` });
+  text: times(row.speedup.ratio) + (row.speedup.low === null ? "" : ` (${within(row.speedup)})`) });
 
 const isShown = (row) => Boolean(row.speedup) && !row.isBaseline;
 
@@ -66,11 +64,8 @@ function crossed(one, rows, n) {
   };
 }
 
-/** Intervals of several strategies at one load stand side by side, `aside` pixels from it. */
-const drawn = ({ strategy, dash, rows, role }, kind, aside) => (scale) => {
-  const x = (value) => scale.x(value) + aside;
-  return [sketch("g", { class: `s-${strategy} ${dash}${role === "bound" ? " unranked" : ""}` },
-    ...line(rows.map((row) => [at(row[kind]), row.speedup.ratio]))({ ...scale, x }),
-    ...rows.flatMap((row) => interval(at(row[kind]), row.speedup)({ ...scale, x })),
-    ...rows.flatMap((row) => markAt(strategy, [at(row[kind]), row.speedup.ratio], 5)({ ...scale, x })))];
-};
+const drawn = ({ rows, role, ...of }, kind, beside) => inLooksOf(of, [
+  line(rows.map((row) => [at(row[kind]), row.speedup.ratio])),
+  ...rows.map((row) => interval(at(row[kind]), row.speedup)),
+  ...rows.map((row) => markAt(of.strategy, [at(row[kind]), row.speedup.ratio], 5)),
+], { aside: beside, cls: role === "bound" ? "unranked" : "" });

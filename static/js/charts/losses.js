@@ -25,8 +25,11 @@ export function draw(picture, { epochs }) {
   const values = losses.flat().map((point) => point[1]), low = Math.min(...values), high = Math.max(...values);
   const room = 0.05 * (high - low || high || 1);
   plot(picture, {
-    x: { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", link: "epoch", isWhole: true },
+    x: epochAxis(epochs),
     y: { low: low - room, high: high + room },
     series: [["training", "soft broken"], ["held out", "accent"]].map(([name, cls], i) => ({ name, points: losses[i], layer: line(losses[i], cls) })),
   });
 }
+
+export const epochAxis = (epochs) => (
+  { low: epochs[0].epoch, high: Math.max(epochs.at(-1).epoch, epochs[0].epoch + 1), label: "epoch", link: "epoch", isWhole: true });

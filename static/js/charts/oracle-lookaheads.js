@@ -1,7 +1,7 @@
 // How often the bound takes each lookahead: a small plot for each prompt set, on the same scales.
 
-import { become, sketch } from "../core/become.js";
-import { bars, plot, upright } from "../core/plot.js";
+import { sketch } from "../core/become.js";
+import { bars, figures, upright } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { percent } from "../core/words.js";
 
@@ -33,22 +33,20 @@ export const legend = ({ sets }) => [sets.length > 1 ? "Rounds by lookahead, for
   : "Rounds by lookahead. Studies of other prompt sets of this pair will stand beside it."];
 
 export function draw(place, { sets, series: [bound] }) {
-  become(place, ...sets.map((set) => sketch("figure", {},
-    sketch("figcaption", {}, `${set.name} `, sketch("span", { class: "quiet" }, `mean ${set.mean.toFixed(2)}, ${set.samples} prompts`)),
-    sketch("svg", { class: "chart", role: "img", "aria-label": set.name }))));
   const shares = folded(sets.map((set) => set.histogram)), last = shares[0].length - 1;
   const isRest = (tokens) => tokens >= last && last < longest(sets) - 1, step = Math.max(1, Math.ceil(last / 6));
   const at = Array.from({ length: last + 1 }, (_, n) => n).filter((n) => n === last || (n % step === 0 && n <= last - step));
   const high = Math.max(...shares.flat()) * 1.1;
-  place.querySelectorAll("svg").forEach((picture, i) => plot(picture, {
+  figures(place, sets.map((set, i) => ({
+    label: set.name, caption: [`${set.name} `, sketch("span", { class: "quiet" }, `mean ${set.mean.toFixed(2)}, ${set.samples} prompts`)],
     head: (tokens) => `${Math.round(tokens)}${isRest(Math.round(tokens)) ? " or more" : ""} tokens`,
     x: { low: -0.5, high: last + 0.5, label: "lookahead, tokens", at, format: (tokens) => `${isRest(tokens) ? "≥ " : ""}${tokens}` },
     y: { low: 0, high, format: percent },
     height: 180,
-    layers: [upright(sets[i].mean)],
+    layers: [upright(set.mean)],
     series: [{ name: "", points: shares[i].map((share, n) => ({ x: n, y: share, text: `${percent(share)} of the rounds` })),
       layer: bars(shares[i], `s-${bound.strategy}`) }],
-  }));
+  })));
 }
 
 const longest = (sets) => Math.max(4, ...sets.map((set) => set.histogram.length));

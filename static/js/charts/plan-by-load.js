@@ -1,11 +1,10 @@
 // What a plan at load found: the best setting of each strategy for each number of users, predicted and measured.
 
-import { sketch } from "../core/become.js";
 import { at, loadAxis } from "../core/loads.js";
 import { runKey } from "../core/picture.js";
-import { interval, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
+import { aside, inLooksOf, interval, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
-import { times } from "../core/words.js";
+import { times, within } from "../core/words.js";
 
 export const on = { plan: 2 };
 export const isWide = true;
@@ -15,7 +14,7 @@ export const sentence = ({ found }) => (found.at_load ? `${bestOf(found.at_load)
 
 export const table = ({ found: { at_load: { rows } } }) => made(["users at once", "setting", "predicted", "measured", "95 % interval"],
   rows.filter(isDrawn).map((row) => [row.users, row.label, times(row.speedup), row.measured ? times(row.measured.ratio) : "not run",
-    row.measured?.low == null ? "–" : `${row.measured.low.toFixed(2)} to ${row.measured.high.toFixed(2)}`]));
+    row.measured ? within(row.measured, "–") : "–"]));
 
 export const legend = ({ found: { at_load: { rows } } }) => [...seriesOf(rows).map(runKey),
   " Marks and their lines are measured, with 95 % intervals; dashed lines are predicted. Each point is the strategy's best setting at that load."];
@@ -26,7 +25,7 @@ export function draw(picture, { found: { at_load: { rows } } }) {
   plot(picture, {
     x, height: 280, right: 24, layers: [level(1, "whole soft")],
     y: speedupAxis(shown.flatMap(({ speedup, measured }) => [speedup, measured?.low ?? speedup, measured?.high ?? measured?.ratio ?? speedup])),
-    series: all.map((series, n) => ({ name: series.name, points: series.rows.map(pointOf), layer: drawn(series, (n - (all.length - 1) / 2) * 6) })),
+    series: all.map((series, n) => ({ name: series.name, points: series.rows.map(pointOf), layer: drawn(series, aside(n, all)) })),
   });
 }
 
@@ -59,12 +58,10 @@ function seriesOf(rows) {
 const pointOf = ({ users, label, speedup, measured }) => ({ x: at(users), y: measured?.ratio ?? speedup,
   text: measured ? `${label}: ${times(measured.ratio)}, ${times(speedup)} predicted` : `${label}: ${times(speedup)} predicted` });
 
-/** Intervals of several strategies at one load stand side by side, `aside` pixels from it. */
-const drawn = ({ strategy, dash, rows }, aside) => (scale) => {
-  const x = (value) => scale.x(value) + aside, ran = rows.filter(({ measured }) => measured);
-  const drawnAt = { ...scale, x }, lineOf = (some, valueOf, cls) => line(some.map((row) => [at(row.users), valueOf(row)]), cls)(drawnAt);
-  return [sketch("g", { class: `s-${strategy} ${dash}` },
-    ...lineOf(rows, (row) => row.speedup, "broken"), ...lineOf(ran, (row) => row.measured.ratio, ""),
-    ...ran.flatMap((row) => interval(at(row.users), row.measured)(drawnAt)),
-    ...ran.flatMap((row) => markAt(strategy, [at(row.users), row.measured.ratio], 5)(drawnAt)))];
-};
+function drawn({ rows, ...of }, beside) {
+  const ran = rows.filter(({ measured }) => measured);
+  return inLooksOf(of, [
+    line(rows.map((row) => [at(row.users), row.speedup]), "broken"), line(ran.map((row) => [at(row.users), row.measured.ratio])),
+    ...ran.map((row) => interval(at(row.users), row.measured)), ...ran.map((row) => markAt(of.strategy, [at(row.users), row.measured.ratio], 5)),
+  ], { aside: beside });
+}

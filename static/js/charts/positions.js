@@ -1,8 +1,7 @@
 // Acceptance by position: of the drafts that reached a position, the share whose token there was accepted.
 
-import { sketch } from "../core/become.js";
 import { runKey } from "../core/picture.js";
-import { line, markAt, plot } from "../core/plot.js";
+import { inLooksOf, line, markAt, plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { percent } from "../core/words.js";
 
@@ -34,8 +33,7 @@ export function draw(picture, { rows }) {
     height: 216,
     series: found.map((row) => {
       const points = row.places.map((share, i) => [i + 1, share]);
-      return { name: row.name, points, layer: (scale) => [sketch("g", { class: `s-${row.strategy} ${row.dash}` },
-        ...line(points)(scale), ...points.flatMap((point) => markAt(row.strategy, point, 4)(scale)))] };
+      return { name: row.name, points, layer: inLooksOf(row, [line(points), ...points.map((point) => markAt(row.strategy, point, 4))]) };
     }),
   });
 }

@@ -1,8 +1,7 @@
 // What a plan predicts: every setting of every strategy, over the parameter that the plan tried most values of.
 
-import { become, sketch } from "../core/become.js";
 import { seriesKey } from "../core/picture.js";
-import { dots, level, line, markAt, plot, speedupAxis } from "../core/plot.js";
+import { dots, figures, inLooksOf, level, line, markAt, speedupAxis } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { times } from "../core/words.js";
 
@@ -32,24 +31,21 @@ export function draw(place, { found }) {
   const bounds = found.settings.filter((row) => row.role === "bound"), measured = found.settings.filter((row) => row.measured);
   const y = speedupAxis([...bounds.map((row) => row.speedup), ...measured.map((row) => row.measured.ratio),
     ...curves.flatMap((curve) => curve.points.map((point) => point.y))]);
-  become(place, ...params.map((param) => sketch("figure", {}, sketch("svg", { class: "chart", role: "img", "aria-label": `Predicted speed-up over ${param}`, "data-param": param }))));
-  place.querySelectorAll("svg").forEach((picture, i) => {
-    const here = curves.filter((curve) => curve.param === params[i]);
-    const at = here.flatMap((curve) => curve.points.map((point) => point.x));
-    plot(picture, {
-      x: { low: 0, high: Math.max(...at) <= 1 ? 1 : Math.max(...at) + 0.5, label: params[i] }, y,
+  figures(place, params.map((param) => {
+    const here = curves.filter((curve) => curve.param === param), most = Math.max(...here.flatMap((curve) => curve.points.map((point) => point.x)));
+    return {
+      label: `Predicted speed-up over ${param}`, x: { low: 0, high: most <= 1 ? 1 : most + 0.5, label: param }, y,
       levels: bounds.map((row) => ({ at: row.speedup, cls: `s-${row.strategy} bound`, label: row.strategy })),
       layers: [
         level(1),
         ...measured.filter((row) => here.some((curve) => curve.kind === kindOf(row)))
-          .map((row) => markAt(row.strategy, [row.params[params[i]], row.measured.ratio])),
+          .map((row) => markAt(row.strategy, [row.params[param], row.measured.ratio])),
       ],
-      series: here.map(({ points, strategy, name, cls }) => ({ name,
+      series: here.map(({ points, name, cls, ...of }) => ({ name,
         points: points.map((point) => ({ ...point, text: `${times(point.y)} predicted` })),
-        layer: (scale) => [...line(points.map((point) => [point.x, point.y]), `s-${strategy} ${cls}`)(scale),
-          ...dots(points.map((point) => ({ ...point, r: 2 })), `s-${strategy}`)(scale)] })),
-    });
-  });
+        layer: inLooksOf(of, [line(points.map((point) => [point.x, point.y]), cls), dots(points.map((point) => ({ ...point, r: 2 })))]) })),
+    };
+  }));
 }
 
 /** The kind of a setting. A document of an earlier version has a strategy for each. */

@@ -1,10 +1,9 @@
 // Round by round: how far the draft looked ahead, how much it drafted, how much of that was kept, and how far it ought
 // to have looked: the oracle's lookahead.
 
-import { become, sketch } from "../core/become.js";
-import { layField, shownOf } from "../core/field.js";
-import { key, size, widthOf } from "../core/picture.js";
-import { ticks } from "../core/stats.js";
+import { sketch } from "../core/become.js";
+import { key } from "../core/picture.js";
+import { plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { counted, ms } from "../core/words.js";
 
@@ -30,41 +29,28 @@ export const table = ({ state, oracle }) =>
 export const legend = () => [key("asked", "asked for"), key("drafted", "drafted"), key("kept", "kept"),
   key("bound", "oracle: as many as the target would have accepted")];
 
-const HEIGHT = 120, LEFT = 24, BOTTOM = 20, TOP = 8;
 const FEWEST = 24; // columns there is room for
 const KINDS = { drafted: "drafted", kept: "kept", asked: "asked", oracle: "oracle", least: "oracle least", bonus: "bonus" };
-const callbacks = new WeakMap(); // picture → who is told which round is pointed at
 
 /** One shape for all rounds of a kind. `all` is what is known of the sample, so that a replay does not rescale under way. */
 export function draw(picture, { state, all, oracle, chosen, onRound }) {
-  if (!callbacks.has(picture)) listen(picture);
-  callbacks.set(picture, onRound);
-  const width = widthOf(picture), bounds = all.rounds.map(oracle);
+  const bounds = all.rounds.map(oracle);
   const most = Math.max(3, ...all.rounds.map((round, i) => Math.max(round.lookahead, round.accepted + 1, bounds[i].lookahead)));
-  const whole = { low: 0, high: roomFor(all) }, axis = shownOf(picture, whole), step = (width - LEFT) / (axis.high - axis.low);
-  const x = (place) => LEFT + (place - axis.low) * step, isShown = (i) => i >= Math.floor(axis.low) && i < axis.high;
-  const y = (count) => HEIGHT - BOTTOM - (count / most) * (HEIGHT - BOTTOM - TOP);
-  const shown = state.rounds.map((round, i) => ({ round, i })).filter(({ i }) => isShown(i));
-  const shapes = shown.map(({ round, i }) => column(round, x(i), step, y, bounds[i]));
-  size(picture, width, HEIGHT);
-  become(picture,
-    sketch("g", {}, ...grid(most, y, width)),
-    sketch("g", { class: "columns" }, ...shown.map(({ round: { number }, i }) => sketch("rect",
-      { class: number === chosen ? "open" : null, "data-round": number, x: x(i), y: 0, width: step, height: HEIGHT }))),
-    ...Object.entries(KINDS).map(([name, kind]) => sketch("path", { class: kind, d: shapes.map((shape) => shape[name]).join("") })),
-    layField(picture, { axis, whole, scale: { x, y, left: LEFT, right: width, top: TOP, bottom: HEIGHT - BOTTOM },
-      head: (place) => `round ${Math.floor(place) + 1}`, series: [{ name: "", points: state.rounds.map((round, i) => pointOf(round, i, onRound)) }] }));
-}
-
-const pointOf = (round, i, onRound) => ({ x: i + 0.5, y: round.accepted, open: () => onRound(round.number),
-  text: round.drafted.length ? `${round.accepted} of ${round.drafted.length} kept, asked for ${round.lookahead}` : "no draft" });
-
-function listen(picture) {
-  picture.addEventListener("pointerover", (event) => {
-    const found = event.target.closest?.("[data-round]");
-    if (found) callbacks.get(picture)(Number(found.dataset.round));
+  const columns = ({ x, top, bottom }) => sketch("g", { class: "columns" }, ...state.rounds.map(({ number }, i) => sketch("rect",
+    { class: number === chosen ? "open" : null, "data-round": number, x: x(i), y: top, width: x(i + 1) - x(i), height: bottom - top })));
+  plot(picture, {
+    x: { low: 0, high: roomFor(all), at: [] }, y: { low: 0, high: most, isWhole: true },
+    height: 124, right: 0, isByColumn: true, head: (place) => `round ${Math.floor(place) + 1}`,
+    layers: [(scale) => {
+      const shapes = state.rounds.map((round, i) => column(round, scale.x(i), scale.x(i + 1) - scale.x(i), scale.y, bounds[i]));
+      return [columns(scale), ...Object.entries(KINDS).map(([name, kind]) => sketch("path", { class: kind, d: shapes.map((shape) => shape[name]).join("") }))];
+    }],
+    series: [{ name: "", points: state.rounds.map((round, i) => pointOf(round, i, onRound)) }],
   });
 }
+
+const pointOf = (round, i, onRound) => ({ x: i + 0.5, y: round.accepted, open: () => onRound(round.number), look: () => onRound(round.number),
+  text: round.drafted.length ? `${round.accepted} of ${round.drafted.length} kept, asked for ${round.lookahead}` : "no draft" });
 
 /** Under way there is room for rounds to come, so that not each of them moves all columns. */
 function roomFor({ rounds, reason }) {
@@ -72,13 +58,6 @@ function roomFor({ rounds, reason }) {
   if (reason !== null) return least;
   const power = 2 ** Math.ceil(Math.log2(least));
   return least <= power * 0.75 ? power * 0.75 : power;
-}
-
-function grid(most, y, width) {
-  return ticks(most, 3).filter(Number.isInteger).flatMap((count) => [
-    sketch("path", { class: "rule", d: `M${LEFT},${y(count)}H${width}` }),
-    sketch("text", { x: LEFT - 6, y: y(count) + 4, "text-anchor": "end" }, String(count)),
-  ]);
 }
 
 /** Of one round, what it adds to each shape. */

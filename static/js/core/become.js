@@ -9,15 +9,15 @@ const isThere = (value) => value !== null && value !== undefined;
 export const sketch = (name, attributes = {}, ...children) =>
   ({ name, attributes: Object.fromEntries(Object.entries(attributes).filter(([, value]) => isThere(value))), children });
 
-/** In the same place one of the same kind stays, and only what is different of it is changed. */
+/** In the same place one of the same kind stays, and only what is different of it is changed. A node is taken as it is. */
 export function become(place, ...children) {
   let at = place.firstChild;
   for (const wanted of children.flat().filter(isThere)) {
-    const node = fits(at, wanted) ? at : begun(wanted, place);
+    const node = wanted.nodeType ? wanted : fits(at, wanted) ? at : begun(wanted, place);
     if (!at) place.append(node);
     else if (node !== at) at.replaceWith(node);
     if (wanted.name) dress(node, wanted);
-    else if (node.data !== wanted) node.data = wanted;
+    else if (!wanted.nodeType && node.data !== wanted) node.data = wanted;
     at = node.nextSibling;
   }
   while (at) {

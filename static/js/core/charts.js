@@ -17,15 +17,16 @@ import "./pointing.js";
 import { savesOnClick } from "./saving.js";
 import { watchWidth } from "./picture.js";
 import { scrolling } from "./tables.js";
-import { explained } from "./term.js";
 import { Whenever } from "./whenever.js";
 
 /** Load the charts of all places within. */
 export async function chartsOf(root = document) {
-  const places = [...root.querySelectorAll("[data-charts]")];
-  const loaded = await Promise.all(places.map((place) => Promise.all(JSON.parse(place.dataset.charts).map((url) => import(url)))));
+  const places = [...root.querySelectorAll("[data-charts]")], found = [];
   for (const place of places) place.replaceChildren();
-  const views = places.flatMap((place, i) => JSON.parse(place.dataset.charts).map((url, j) => new View(place, nameOf(url), loaded[i][j])));
+  for (const place of places) {
+    for (const [url, term] of Object.entries(JSON.parse(place.dataset.charts))) found.push(import(url).then((chart) => [place, nameOf(url), chart, term]));
+  }
+  const views = (await Promise.all(found)).map((of) => new View(...of));
   return {
     draw: (data, mayWait) => views.forEach((view) => view.draw(data, mayWait)),
     now: () => views.forEach((view) => view.now()),
@@ -35,10 +36,11 @@ export async function chartsOf(root = document) {
 const nameOf = (url) => url.split("/").at(-1).split(".")[0]; // between the two there may be a hash
 
 class View {
-  constructor(place, name, chart) {
-    this.kind = name;
+  /** `term`: a question mark and what it opens (templates/docs/_term.html), or nothing. */
+  constructor(place, name, chart, term) {
     this.name = place.dataset.id ?? name; // a place that a page has several of names its own
     this.chart = chart;
+    this.term = [...document.createRange().createContextualFragment(term).children];
     this.section = place.appendChild(document.createElement("section"));
     this.section.className = chart.isWide ? "wide" : "";
     this.section.hidden = true;
@@ -64,7 +66,7 @@ class View {
     const { chart, data, section } = this, words = chart.sentence(data);
     section.hidden = !words;
     if (!words) return;
-    become(section, this.#heading(), ...explained(this.kind), chart.draw ? this.frame : null,
+    become(section, this.#heading(), ...this.term, chart.draw ? this.frame : null,
       sketch("p", { class: "sentence", id: `${this.name}-sentence` }, words.replaceAll(" %", "\u202f%")), // a number and its sign on one line
       chart.legend ? sketch("p", { class: "legend quiet" }, ...chart.legend(data)) : null,
       chart.draw ? this.#below() : scrolling(words, chart.table(data), this.name));

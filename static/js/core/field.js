@@ -10,14 +10,14 @@ const hidden = new Set(); // names of series
 let cursor = null; // { link, value, point of a cloud, from: where a drag began } or null
 
 /**
- * @typedef {{x: number, y: number, text?: string, open?: string | (() => void), at?: [number, number]}} Point
+ * @typedef {{x: number, y: number, text?: string, open?: string | (() => void), look?: () => void, at?: [number, number]}} Point
  * @typedef {{name: string, points: Point[]}} Series
  * @typedef {{axis: {low: number, high: number, link?: string}, whole: {low: number, high: number}, scale: any,
  *   series: Series[], isCloud?: boolean, isByColumn?: boolean, head?: (value: number) => string, isFixed?: boolean, rest?: {low: number, high: number}}} Field
  */
 
 /** Lay a field, and return the sketch of the cursor in it, which is a picture's last child. `isCloud`: one point is read at
- * a time, not one of each series. `isByColumn`: a click above or below a point opens it too. `isFixed`: its axis does not
+ * a time, not one of each series. `isByColumn`: a click above or below a point opens it too; a pointer there calls its `look`. `isFixed`: its axis does not
  * zoom. `rest`: what is shown of it at rest, if not all. */
 export function layField(picture, field) {
   fields.set(picture, field);

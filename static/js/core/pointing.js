@@ -9,7 +9,7 @@ import { cursorOf, fieldOf, isZoomed, linkOf, point, pointAt, pointsOf, readout,
 const REACH = 14; // pixels from a point that is read or opened
 const DRAG = 5; // pixels: a shorter drag is a click
 const STEP = 1.4; // of a zoom by key
-let drag = null, over = null;
+let drag = null, over = null, seen = null;
 
 const pictureOf = (event) => {
   const found = event.target.closest?.("svg.chart");
@@ -30,6 +30,8 @@ function valueAt({ axis, scale }, x) {
 function move(picture, event) {
   const field = fieldOf(picture), [x, y] = place(picture, event), near = pointAt(picture, x, y, REACH);
   picture.classList.toggle("opens", Boolean(near?.open));
+  if (near?.look && near.x !== seen) near.look();
+  seen = near?.x;
   if (field.isCloud) point(near && { link: linkOf(picture), value: near.x, point: near });
   else point(x < field.scale.left - 8 ? null : { link: linkOf(picture), value: valueAt(field, x) });
 }

@@ -17,6 +17,9 @@ export const percent = (share) => `${Math.round(100 * share)} %`;
 
 export const times = (ratio) => (Number.isFinite(ratio) ? `${ratio.toFixed(2)}×` : "–");
 
+/** An interval, or what stands in its place where there is none. */
+export const within = ({ low, high }, none = "too few prompts") => ((low ?? null) === null ? none : `${low.toFixed(2)} to ${high.toFixed(2)}`);
+
 /** A duration with as many digits as anybody can use, as decoding/words.py writes it: 1.23 ms, 45.6 ms, 789 ms, 7,890 ms. */
 export const ms = (ns) => `${ns < 1e8 ? (ns / 1e6).toFixed(ns < 1e7 ? 2 : 1) : grouped(Math.round(ns / 1e6))} ms`;
 

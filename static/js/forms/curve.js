@@ -3,7 +3,7 @@
 import { become, sketch } from "../core/become.js";
 import { size, widthOf } from "../core/picture.js";
 import { dots, interval, level, line, markAt, plot, speedupAxis, upright } from "../core/plot.js";
-import { times } from "../core/words.js";
+import { times, within } from "../core/words.js";
 
 /** Pieces of the line: drawn through where prices were measured, broken where they are extended. Neighbours share a point. */
 export function pieces(points) {
@@ -54,7 +54,7 @@ const band = (points) => ({ x, y }) => {
 
 /** Tell a point of the curve, and what ran with this value. */
 export function told({ ratio, low, high }, ran) {
-  const range = times(low) === times(high) ? "" : ` (${low.toFixed(2)} to ${high.toFixed(2)})`;
+  const range = times(low) === times(high) ? "" : ` (${within({ low, high })})`;
   return `simulated ${times(ratio)}${range}${ran ? `, measured ${times(ran.speedup.ratio)}` : ""}`;
 }
 

@@ -13,12 +13,12 @@ export class Findings {
     this.report = JSON.parse(document.getElementById("report").textContent);
   }
 
-  /** What the charts draw. `paired`: speed-ups by run and prompt; `places`: of each run, its drafts by position; `run`: the
-   * one that is looked at, or where it cannot say, the first that can. `rows` are those of its load, `everyRow` of all. */
-  data(paired, places, run) {
+  /** What the charts draw. `results`: of each run and prompt; `run`: the one that is looked at, or where it cannot say, the first
+   * that can. `rows` are those of its load, `everyRow` of all. */
+  data(results, run) {
     const everyRow = this.report.strategies.map((row) => {
       const { number, dash } = this.#runOf(row.label);
-      return { ...row, number, dash, places: acceptanceOf(places(number)), isBaseline: row.is_baseline };
+      return { ...row, number, dash, places: acceptanceOf(results.places(number)), isBaseline: row.is_baseline };
     });
     const { baseline: beside } = this.runs.find(({ number }) => number === run);
     const rows = everyRow.filter((row) => this.#runOf(row.label).baseline === beside);
@@ -26,7 +26,7 @@ export class Findings {
     const drafts = (row) => row?.num_spec_steps;
     const speculative = drafts(chosen) ? chosen : rows.find(drafts);
     return {
-      rows, everyRow, report: this.report, paired, prompts: this.prompts,
+      rows, everyRow, report: this.report, results, paired: results.paired, prompts: this.prompts,
       baseline: baseline.name, baselineSettings: baseline.settings, isRelative: baseline.role !== "baseline",
       speculative, explained: chosen && chosen.role !== "baseline" ? chosen : speculative,
     };

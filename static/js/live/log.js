@@ -24,26 +24,15 @@ const PHASES = {
   confirming: "Running the best settings",
 };
 
-/** How far it is, as one reads it. */
-export function inWords(state, status) {
-  const epoch = state.phase === "training" && state.epochs.length ? `, epoch ${state.done} of ${state.due}` : "";
+/** How far a job is, as one reads it. The bar shows the step that runs where that counts no samples, or all are decoded; else
+ * the samples. */
+export function inWords({ state, step, done, total, seconds_left: left, trouble, attempt, setback, sentence }, log = begin()) {
+  const isTraining = log.phase === "training" && log.epochs.length > 0, phase = PHASES[log.phase] ?? (log.phase || step?.phase || (total ? "" : "loading the pair"));
   return {
-    phase: status.state === "queued" ? "Waiting" : `${PHASES[state.phase] ?? capital(state.phase || "loading the pair")}${epoch}`,
-    count: epoch ? "" : status.step ? `${status.step.done} of ${status.step.due}` : status.total ? `${status.done} of ${status.total} samples decoded` : "",
-    left: status.seconds_left ? `about ${span(status.seconds_left)} left` : "",
+    phase: state === "queued" ? "Waiting" : phase && capital(phase),
+    done: isTraining ? `epoch ${log.done} of ${log.due}` : step ? `${step.done} of ${step.due}` : total ? `${done} of ${total} samples` : "",
+    left: left ? `about ${span(left)} left` : "",
+    bar: step ? { max: step.due, value: step.done } : { max: total || 1, value: done },
+    reason: state === "running" ? [trouble, attempt > 1 ? `Attempt ${attempt}. ${setback}` : ""].filter(Boolean).join(" ") : sentence,
   };
 }
-
-/** Trouble with this attempt, and why the one before it ended. */
-export const attempt = ({ trouble, attempt, setback }) =>
-  [trouble, attempt > 1 ? `Attempt ${attempt}. ${setback}` : ""].filter(Boolean).join(" ");
-
-/** How far the step that runs is, where the samples do not say it. */
-export function step({ step, seconds_left }) {
-  if (!step) return "";
-  const left = seconds_left ? `, about ${span(seconds_left)} left` : "";
-  return `${capital(step.phase)}: ${step.done} of ${step.due}${left}.`;
-}
-
-/** What its bar shows: the step that runs where that counts no samples, or all are decoded; else the samples. */
-export const counted = ({ step, done, total }) => step ? { done: step.done, total: step.due } : { done, total };

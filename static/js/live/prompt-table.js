@@ -29,7 +29,7 @@ export class PromptTable {
     });
   }
 
-  /** `data`: `{runs, prompts, paired, results}`, runs without the baseline. */
+  /** `data`: `{runs, prompts, results}`, runs without the baseline. */
   draw(data = this.data) {
     this.data = data;
     if (!data) return;
@@ -85,11 +85,10 @@ function cellOf({ prompt }, { run, ratio, accepted, audit, count }) {
 }
 
 /** A row for each prompt with a finished sample. */
-export function rowsOf({ runs, prompts, paired, results }) {
-  const ratios = new Map(runs.map(({ number }) => [number, new Map((paired.get(number) ?? []).map((point) => [point.prompt, point.ratio]))]));
+export function rowsOf({ runs, prompts, results }) {
   return results.prompts.map((prompt) => ({
     prompt, ...{ category: "", text: "", ...prompts.get(prompt) },
-    cells: runs.map(({ number }) => ({ run: number, ratio: ratios.get(number).get(prompt), ...results.of(number, prompt) })),
+    cells: runs.map(({ number }) => ({ run: number, ...results.of(number, prompt) })),
   }));
 }
 

@@ -2,8 +2,6 @@
 
 import { begin, foldAll, timeOf } from "./trace.js";
 
-const STEP = 32; // events between two states that are kept: going back folds no more than these again
-
 export class Recording {
   constructor(events) {
     this.events = events;
@@ -12,42 +10,16 @@ export class Recording {
     this.times = []; // when each event was over; what is told late counts from when it is told
     for (const event of events) this.times.push(Math.max(timeOf(event) - this.zero, this.times.at(-1) ?? -Infinity));
     this.lengthNs = Math.max(0, this.times.at(-1) ?? 0);
-    this.kept = [begin()]; // entry n: the state after n * STEP events
     this.next = 0; // how many events `state` has folded
-    this.state = this.kept[0];
+    this.state = begin();
   }
 
-  /** The state after `ns` of decoding. Cheap wherever one comes from. */
+  /** The state after `ns` of decoding; the same one until another event is over. */
   at(ns) {
-    const wanted = this.#count(ns);
-    if (wanted < this.next || wanted - this.next > STEP) this.#jump(wanted);
-    while (this.next < wanted) this.#step(Math.min(wanted, this.next - (this.next % STEP) + STEP));
+    const wanted = this.times.findLastIndex((time) => time <= ns) + 1;
+    if (wanted < this.next) [this.next, this.state] = [0, begin()];
+    this.state = foldAll(this.events.slice(this.next, wanted), this.state);
+    this.next = wanted;
     return this.state;
-  }
-
-  /** No further than to the next state that is kept. */
-  #step(to) {
-    this.state = foldAll(this.events.slice(this.next, to), this.state);
-    this.next = to;
-    if (to % STEP === 0) this.kept[to / STEP] = this.state;
-  }
-
-  /** To the nearest state kept before, unless the one at hand is nearer. */
-  #jump(wanted) {
-    const nearest = Math.min(Math.floor(wanted / STEP), this.kept.length - 1);
-    if (wanted >= this.next && nearest * STEP <= this.next) return;
-    this.next = nearest * STEP;
-    this.state = this.kept[nearest];
-  }
-
-  /** How many events were over by then. */
-  #count(ns) {
-    let low = 0, high = this.events.length;
-    while (low < high) {
-      const middle = (low + high) >> 1;
-      if (this.times[middle] <= ns) low = middle + 1;
-      else high = middle;
-    }
-    return low;
   }
 }

@@ -1,6 +1,5 @@
 // What the page knows of a comparison, from frames in whatever order and however often they come. No page, no clock.
 
-import { Pairs } from "./pairs.js";
 import { Requests } from "./requests.js";
 import { Results } from "./results.js";
 import { begin, foldAll } from "./trace.js";
@@ -20,9 +19,7 @@ export class Watching {
     this.status = status;
     this.heatBy = new Map(); // sample → its heat; of rows nothing else is kept, since in an hour they come by the ten thousand
     this.isFinished = new Set(); // samples that are summed up
-    this.sums = new Map(); // run number → of its finished samples, drafts by position
-    this.pairs = new Pairs(baselineOf);
-    this.results = new Results(); // of each run and prompt
+    this.results = new Results(baselineOf); // of each run and prompt
     this.traces = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
     this.isComplete = new Set(); // samples whose trace is here to its end
@@ -50,11 +47,6 @@ export class Watching {
     return this.traces.get(sample) ?? begin();
   }
 
-  /** Of a run's finished samples: how many drafts came so far as each position, and in how many it was accepted. */
-  places(run) {
-    return this.sums.get(run) ?? { drafts: [], accepted: [] };
-  }
-
   /** Which of a heat's traces are not here yet: what to ask for when somebody looks at it. */
   missing(heat) {
     const samples = [...this.samples(heat).values()];
@@ -79,20 +71,10 @@ export class Watching {
       }
       this.heats.get(heat).set(row.run, row.id);
       this.requests?.note(row);
-      if (row.is_finished && !this.isFinished.has(row.id)) this.#sum(row);
+      if (!row.is_finished || this.isFinished.has(row.id)) continue; // what is finished stays so
+      this.isFinished.add(row.id);
+      this.results.note(row);
     }
-  }
-
-  /** Once of each sample: what is finished stays so. */
-  #sum(row) {
-    this.isFinished.add(row.id);
-    this.pairs.note(row);
-    this.results.note(row);
-    const { run, drafts_by_position: drafts = [], accepted_by_position: accepted = [] } = row;
-    const sums = this.places(run);
-    drafts.forEach((count, i) => (sums.drafts[i] = (sums.drafts[i] ?? 0) + count));
-    accepted.forEach((count, i) => (sums.accepted[i] = (sums.accepted[i] ?? 0) + count));
-    this.sums.set(run, sums);
   }
 
   #events(frame) {
@@ -119,10 +101,7 @@ export class Watching {
 
   #forget(sample, { run, prompt, repeat }) {
     this.heatBy.delete(sample);
-    if (this.isFinished.delete(sample)) {
-      this.pairs.note({ run, prompt, repeat });
-      this.results.note({ run, prompt, repeat });
-    }
+    if (this.isFinished.delete(sample)) this.results.note({ run, prompt, repeat });
     this.#forgetTrace(sample);
   }
 

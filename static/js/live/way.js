@@ -1,30 +1,36 @@
-// How far a comparison is: samples done, time left, and while nothing comes, why.
+// How far a job is, and how news of it come: the part of a page in `jobs/_way.html`, and the button that cancels the job.
 
-import { attempt, step } from "./log.js";
+import { inWords } from "./log.js";
 import { news } from "./tab-title.js";
-import { say, span, tell } from "../core/words.js";
+import { say, tell } from "../core/words.js";
 
-const WARMING = "A worker loads the models and runs every strategy for a moment before the first round counts.";
 const ENDS = { succeeded: "Finished", failed: "Failed", cancelled: "Cancelled" };
 const $ = (selector) => document.querySelector(selector);
 
-/** `isBegun`: a sample has begun. */
-export function drawWay(status, isBegun) {
-  document.body.dataset.state = status.state;
-  say($("#done"), status.total ? `${status.done} of ${status.total} samples` : "");
-  $("#progress").max = status.total || 1;
-  $("#progress").value = status.done || 0;
-  say($("#left"), status.seconds_left && !status.step ? `about ${span(status.seconds_left)} left` : "");
-  tell($("#reason"), status.state === "running" ? running(status, isBegun) : status.sentence ?? "");
+/** `note`: what else to know while it runs; `log`: what its log adds up to, if that says more. */
+export function drawWay(status, note, log) {
+  const { bar, reason, ...words } = inWords(status, log);
+  for (const [part, text] of Object.entries(words)) say($(`#${part}`), text);
+  Object.assign($("#progress"), bar);
+  tell($("#reason"), status.state === "running" ? [reason, note].filter(Boolean).join(" ") : reason);
   news(status);
   for (const gone of document.querySelectorAll("[data-while-running]")) gone.hidden = status.is_final;
 }
-
-/** Trouble first; then which attempt it is, if not the first; then what comes before the samples. */
-const running = (status, isBegun) => [attempt(status), isBegun ? "" : WARMING, step(status)].filter(Boolean).join(" ");
 
 /** How news come, or how it ended. */
 export function drawMode(mode, sentence, state) {
   $("#mode").dataset.mode = mode;
   say($("#mode"), mode === "finished" ? ENDS[state] ?? sentence : sentence);
 }
+
+$("form[data-while-running]")?.addEventListener("submit", async (event) => {
+  event.preventDefault(); // stay here and watch it end
+  const form = event.target, button = form.querySelector("button");
+  button.disabled = true;
+  try {
+    const answer = await fetch(form.action, { method: "POST", body: new FormData(form) });
+    if (!answer.ok) form.submit(); // the page it leads to says why not
+  } catch { // no network: to be tried again by whoever asked
+    button.disabled = false;
+  }
+});

@@ -1,12 +1,11 @@
-// A page on which a job goes on: where it stands, as it is told; and what its log says in numbers, for those who draw it.
+// A page on which a job goes on: where it stands, and what its log says in numbers, for those who draw it.
 
-import { say, tell } from "../core/words.js";
+import { say } from "../core/words.js";
 import { Feed } from "./feed.js";
-import { attempt, begin, counted, fold, inWords } from "./log.js";
-import { news } from "./tab-title.js";
+import { begin, fold } from "./log.js";
+import { drawMode, drawWay } from "./way.js";
 
 const page = JSON.parse(document.getElementById("work").textContent);
-const place = (name) => document.querySelector(`[data-work-${name}]`);
 const listeners = [];
 
 let state = page.lines.reduce(fold, begin());
@@ -19,15 +18,9 @@ export function onLog(listener) {
   listener(state);
 }
 
-const feed = page.status.is_final ? null : new Feed({
-  socketUrl: `${location.protocol === "https:" ? "wss" : "ws"}://${location.host}${page.socket}`,
-  pollUrl: page.poll,
-  onMode: (mode, sentence) => {
-    const told = place("mode");
-    told.dataset.mode = mode;
-    told.textContent = mode === "finished" ? "" : sentence;
-    if (mode === "finished") delete told.dataset.mode;
-  },
+const feed = new Feed({
+  socketUrl: page.socket, pollUrl: page.poll, isOver: status.is_final,
+  onMode: (mode, sentence) => drawMode(mode, sentence, status.state),
   onFrame: (frame) => {
     if (frame.t === "job") status = frame;
     if (frame.t === "events") state = frame.events.reduce(fold, state);
@@ -38,31 +31,13 @@ const feed = page.status.is_final ? null : new Feed({
 });
 
 function draw() {
-  news(status);
-  if (status.is_final) return;
-  const words = inWords(state, status);
-  place("phase").textContent = words.phase;
-  place("count").textContent = words.count;
-  place("left").textContent = words.left;
-  tell(place("reason"), status.state === "running" ? attempt(status) : status.sentence);
+  drawWay(status, "", state);
   const more = state.figures - shown;
-  if (more > 0) {
-    place("more").hidden = false;
-    say(place("more-count"), `${more}${shown ? " more" : ""} figure${more === 1 ? " is" : "s are"} drawn.`);
-  }
-  const bar = place("bar");
-  const { done, total } = counted(status);
-  bar.max = Math.max(1, total);
-  bar.value = done;
+  if (more <= 0) return;
+  document.querySelector("#more").hidden = false;
+  say(document.querySelector("#more span"), `${more}${shown ? " more" : ""} figure${more === 1 ? " is" : "s are"} drawn.`);
 }
 
-document.querySelector("[data-cancel]")?.addEventListener("submit", async (event) => {
-  event.preventDefault();
-  event.submitter.disabled = true;
-  event.submitter.textContent = "Cancelling";
-  await fetch(event.target.action, { method: "POST", body: new FormData(event.target), redirect: "manual" });
-});
-
 draw();
-feed?.follow({ [page.job]: state.seq });
-feed?.start();
+if (!status.is_final) feed.follow({ [page.job]: state.seq });
+feed.start();

@@ -1,7 +1,6 @@
 // The page of a comparison: what arrives is folded, what is looked at is drawn. Decisions are made in the modules below.
 
 import { chartsOf } from "../core/charts.js";
-import "../live/cancelling.js";
 import { Feed } from "../live/feed.js";
 import { Findings } from "../live/findings.js";
 import { Heats } from "../live/heats.js";
@@ -19,7 +18,7 @@ import { brief, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { Watching } from "../live/watching.js";
 import { drawMode, drawWay } from "../live/way.js";
-import { fromGrids, fromServer, WhatIf } from "../forms/whatif.js";
+import { WhatIf } from "../forms/whatif.js";
 import { Whenever } from "../core/whenever.js";
 
 const dataOf = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -46,8 +45,7 @@ const view = {
 let simulated = asked.whatIf;
 let whatIf = null;
 function offerWhatIf() {
-  whatIf = $("#what-if") && new WhatIf($("#what-if"), page.is_whole ? fromGrids(page.what_if) : fromServer(page.what_if), {
-    isAtOnce: page.is_whole,
+  whatIf = $("#what-if") && new WhatIf($("#what-if"), page.what_if, {
     label: simulated ?? findings.report.strategies.find(({ strategy }) => $(`#what-if [data-knobs="${strategy}"] [name]`))?.label,
     onAsk: (label) => {
       simulated = label;
@@ -125,6 +123,7 @@ function remember() {
 
 // ---- drawing, once a frame, and only what changed
 
+const WARMING = "A worker loads the models and runs every strategy for a moment before the first round counts.";
 const stale = new Set();
 function redraw(...what) {
   if (what.length && !stale.size && reading) requestAnimationFrame(draw);
@@ -137,7 +136,7 @@ function draw(now) {
   if (moment.playing) moment.tick(now);
   if (asked.includes("race")) drawRace();
   if (asked.includes("evidence")) drawEvidence();
-  if (asked.includes("status")) drawWay(known.status, known.heats.size > 0);
+  if (asked.includes("status")) drawWay(known.status, known.heats.size ? "" : WARMING);
   if (moment.playing) redraw("race");
 }
 
@@ -211,9 +210,9 @@ const renewEvidence = () => evidence.call(!isOver(), () => redraw("evidence"));
 
 function drawEvidence() {
   if (findings.report.samples) {
-    const data = findings.data(known.pairs.all, (run) => known.places(run), view.run);
+    const data = findings.data(known.results, view.run);
     ofAll.draw({ ...data, onPrompt: showPrompt, roundsAt: page.rounds });
-    prompts.draw({ ...data, runs: data.rows.filter((row) => !row.isBaseline), results: known.results });
+    prompts.draw({ ...data, runs: data.rows.filter((row) => !row.isBaseline) });
   }
   $("#evidence").hidden = !findings.report.samples;
   if (page.status.is_final && !whatIf) offerWhatIf(); // below the charts: it asks once it is nearly in view

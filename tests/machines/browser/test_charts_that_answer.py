@@ -20,13 +20,6 @@ from webapp.registry import lengths
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def page(open_page, ended):
-    page = open_page(path_of(ended))
-    expect(page.locator("#positions .line").first).to_be_attached()
-    return page
-
-
 def move_into(page, chart: str, share: float) -> None:
     page.locator(chart).scroll_into_view_if_needed()
     box = page.locator(chart).bounding_box()
@@ -57,7 +50,19 @@ def test_lengths_of_prompts_are_drawn_once_a_worker_has_counted_and_read_by_key(
     assert grave_faults(page) == []
 
 
-def test_a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment(page):
+def test_charts_are_asked_by_pointer_and_by_key_printed_and_saved(open_page, ended):
+    page = open_page(path_of(ended))
+    expect(page.locator("#positions .line").first).to_be_attached()
+    a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment(page)
+    a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page)
+    a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(page)
+    a_dot_opens_its_prompt_by_mouse_and_by_key(page)
+    is_saved_as_a_picture_with_its_heading_words_and_colours(page)
+    on_paper_a_loss_a_total_and_the_largest_loss_look_different_without_colour(page)
+    a_bar_of_why_it_is_not_faster_opens_the_rounds_behind_it_by_pointer_key_and_table(page)
+
+
+def a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment(page) -> None:
     move_into(page, "#lines", 0.3)
     told = page.locator("#lines > .cursor text")
     expect(told).to_have_count(len(STRATEGIES) + 1)
@@ -68,7 +73,7 @@ def test_a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_m
     expect(page.locator(".cursor text")).to_have_count(0)
 
 
-def test_a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page):
+def a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page) -> None:
     before = marks(page, "#lines")
     move_into(page, "#lines", 0.3)
     page.mouse.down()
@@ -91,7 +96,7 @@ def test_a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page)
     expect(page.locator("#lines clipPath")).to_be_attached()
 
 
-def test_a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(page):
+def a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(page) -> None:
     key = page.locator("section:has(> #positions) .legend [data-series='static:4']")
     key.click()
     expect(key).to_have_attribute("aria-pressed", "false")
@@ -101,7 +106,7 @@ def test_a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(pag
     expect(page.locator("#positions .s-static").first).to_be_attached()
 
 
-def test_a_dot_opens_its_prompt_by_mouse_and_by_key(page):
+def a_dot_opens_its_prompt_by_mouse_and_by_key(page) -> None:
     dots = page.locator("#forest .prompts").first
     dots.scroll_into_view_if_needed()
     place = page.locator("#forest").bounding_box()
@@ -120,7 +125,7 @@ def test_a_dot_opens_its_prompt_by_mouse_and_by_key(page):
     expect(page.locator("#heat")).to_contain_text(f"Prompt {number} of 3")
 
 
-def test_on_paper_a_loss_a_total_and_the_largest_loss_look_different_without_colour(page):
+def on_paper_a_loss_a_total_and_the_largest_loss_look_different_without_colour(page) -> None:
     expect(page.locator("#waterfall .bar")).to_have_count(9)
     page.emulate_media(media="print")
     kinds = ("whole", "loss:not(.largest)", "largest")
@@ -131,6 +136,7 @@ def test_on_paper_a_loss_a_total_and_the_largest_loss_look_different_without_col
     section = page.locator("section:has(> #waterfall)")
     assert section.evaluate("section => getComputedStyle(section).breakInside") == "avoid"
     assert section.locator("button:visible").count() == 0
+    page.emulate_media(media="screen")
 
 
 LOOK = f"""async ([png, colour]) => {{
@@ -139,7 +145,7 @@ LOOK = f"""async ([png, colour]) => {{
 }}"""
 
 
-def test_a_chart_is_saved_as_a_picture_with_its_heading_words_and_colours(page):
+def is_saved_as_a_picture_with_its_heading_words_and_colours(page) -> None:
     box = page.locator("section:has(> #forest)").bounding_box()
     with page.expect_download() as download:
         page.get_by_role("button", name="Save as PNG: Speed-up, prompt by prompt").click()
@@ -152,7 +158,7 @@ def test_a_chart_is_saved_as_a_picture_with_its_heading_words_and_colours(page):
     )
 
 
-def test_a_bar_of_why_it_is_not_faster_opens_the_rounds_behind_it_by_pointer_key_and_table(page):
+def a_bar_of_why_it_is_not_faster_opens_the_rounds_behind_it_by_pointer_key_and_table(page) -> None:
     expect(page.locator("#waterfall .bar")).to_have_count(9)  # bound, five causes, measured, prompt, end to end
     expect(page.locator("#waterfall-sentence")).to_contain_text("An oracle with free drafts would reach at most")
     page.click("[data-twin='waterfall'] summary")

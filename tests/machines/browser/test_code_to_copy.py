@@ -12,7 +12,7 @@ from webapp.accounts.models import Role
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def test_it_follows_the_choice_and_the_form(open_page, worker: Worker, world):
+def test_it_follows_the_choice_and_the_form_and_takes_quotes(open_page, worker: Worker, world):
     worker.does(lambda: world.bob.memberships.update(role=Role.OWNER))
     page = open_page("/team/")
     page.click("details.verbs > summary")
@@ -27,12 +27,10 @@ def test_it_follows_the_choice_and_the_form(open_page, worker: Worker, world):
     alices = alice.locator("form").first.get_attribute("action").split("/")[3]
     expect(roles.locator('[data-code="curl"]')).to_contain_text(f"/api/v1/members/{alices}/")
 
-
-def test_a_button_of_one_thing_offers_no_choice_and_takes_quotes(open_page, worker: Worker, world):
     model = worker.does(make.model, worker.does(world.actor, world.bob), name="one")
-    page = open_page(f"/models/{model.pk}/")
+    page.goto(page.url.replace("/team/", f"/models/{model.pk}/"))
     page.click("details.verbs > summary")
-    expect(page.locator("[data-verb] select").first).to_be_hidden()
+    expect(page.locator("[data-verb] select").first).to_be_hidden()  # a button of one thing offers no choice
     page.click(".rename summary")
     page.fill(".rename [name=name]", "it's")
     expect(page.locator('[data-verb] [data-code="curl"]').first).to_contain_text('{"name":"it\\u0027s"}')

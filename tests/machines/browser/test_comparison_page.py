@@ -14,7 +14,6 @@ from tests.kit.race import choose, path_of, shows, tokens
 from tests.machines.browser.conftest import EXPECTED, STRATEGIES
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
-from webapp.registry.models import Prompt
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -23,13 +22,16 @@ pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page, worker):
     page = open_page(path_of(worker))
     mode(page, "live")
-    expect(page.locator("#reason")).to_contain_text("No worker listens on cpu; start one with ./drafthouse up.")
-
+    reason = page.locator("#reason")
+    expect(reason).to_contain_text("No worker listens on cpu; start one with ./drafthouse up.")
     worker.claim()
+    expect(reason).to_contain_text("loads the models")
+
     first = worker.begin()
     first.write(8)
     choose(page, 1)
     expect(tokens(page)).to_have_count(7)
+    expect(reason).to_have_text("")
     so_far = tokens(page).all_inner_texts()
     page.reload()
     choose(page, 1)
@@ -44,35 +46,28 @@ def test_rounds_arrive_and_neither_a_reload_nor_a_late_tab_misses_any(open_page,
     for tab in (page, late):
         choose(tab, 2)
         shows(tab, second.tokens)
+    code = page.locator(".code.verbs")
+    expect(code.locator("summary")).to_contain_text("Python: Cancel, Delete", use_inner_text=True)
+    expect(page.locator("#downloads")).not_to_contain_text("this page as one file")
 
     worker.finish_all()
     for tab in (page, late):
-        mode(tab, "finished")
-        expect(tab.locator("h1")).to_contain_text("nobody can say yet which is fastest")
-        expect(tab.locator(".way")).to_be_hidden()
-        expect(tab.locator("#what-if")).to_be_attached()
-        names = [text.split()[0] for text in tab.locator("table.numbers tbody th").all_inner_texts()]
-        told = dict(zip(names, tab.locator("table.numbers tbody td.strong").all_inner_texts(), strict=True))
-        standing = tab.locator("[data-lane] [data-number=standing]")
-        expect(standing).to_have_text([told[name] for name in STRATEGIES])  # and lanes say it live
+        is_whole(tab)
+    code.locator("summary").click()
+    expect(code).not_to_contain_text("/cancel/", use_inner_text=True)  # it would be refused
 
 
-def test_a_draft_that_no_model_made_is_told_without_the_models_confidence(open_page, worker):
-    """After a miss of SSD an n-gram may draft, which holds no token likely or unlikely."""
-    worker.claim()
-    worker.begin().finish()
-    sample = worker.begin()
-    for event in sample.events:
-        if event["event"] == "drafted":
-            event |= {"confidence": [], "estimate": [], "source": "miss", "backup": "ngram"}
-    sample.finish()
-    page = open_page(path_of(worker))
-    choose(page, 2)
-    shows(page, sample.tokens)
-    page.locator("#strip .round").first.click()
-    expect(page.locator("#detail p")).to_contain_text("accepted")
-    expect(page.locator("#detail li")).to_have_count(5)
-    expect(page.locator("#detail meter")).to_have_count(0)
+def is_whole(tab) -> None:
+    mode(tab, "finished")
+    expect(tab.locator("h1")).to_contain_text("nobody can say yet which is fastest")
+    expect(tab.locator(".way")).to_be_hidden()
+    expect(tab.locator("#what-if")).to_be_attached()
+    names = [text.split()[0] for text in tab.locator("table.numbers tbody th").all_inner_texts()]
+    told = dict(zip(names, tab.locator("table.numbers tbody td.strong").all_inner_texts(), strict=True))
+    standing = tab.locator("[data-lane] [data-number=standing]")
+    expect(standing).to_have_text([told[name] for name in STRATEGIES])  # and lanes say it live
+    expect(tab.locator("#downloads")).to_contain_text("this page as one file")
+    expect(tab.locator(".of-standing")).not_to_contain_text("so far", use_inner_text=True)
 
 
 PLACES = """all => {
@@ -121,6 +116,24 @@ def test_lines_that_are_whole_stay_as_they_are_while_the_text_goes_on(open_page,
         expect(page.locator(f"#strip .round[data-round='{number}']")).to_be_focused()
 
 
+def test_a_draft_that_no_model_made_is_told_without_the_models_confidence(open_page, worker):
+    """After a miss of SSD an n-gram may draft, which holds no token likely or unlikely."""
+    worker.claim()
+    worker.begin().finish()
+    sample = worker.begin()
+    for event in sample.events:
+        if event["event"] == "drafted":
+            event |= {"confidence": [], "estimate": [], "source": "miss", "backup": "ngram"}
+    sample.finish()
+    page = open_page(path_of(worker))
+    choose(page, 2)
+    shows(page, sample.tokens)
+    page.locator("#strip .round").first.click()
+    expect(page.locator("#detail p")).to_contain_text("accepted")
+    expect(page.locator("#detail li")).to_have_count(5)
+    expect(page.locator("#detail meter")).to_have_count(0)
+
+
 def slower(events, times):
     """The same, with every clock going slower."""
     for event in events:
@@ -152,14 +165,6 @@ def test_a_peer_that_takes_far_longer_runs_out_of_the_picture_so_that_the_others
     page.wait_for_url(re.compile("baseline=assisted"))
     expect(page.locator("[data-lane='3'] .finish")).to_have_attribute("d", re.compile("M"))  # what all is relative to
     expect(page.locator("[data-cut]")).to_be_hidden()
-
-
-def test_until_the_first_round_comes_the_page_says_what_its_worker_does(open_page, worker):
-    worker.claim()
-    page = open_page(path_of(worker))
-    expect(page.locator("#reason")).to_contain_text("loads the models")
-    worker.begin().write(4)
-    expect(page.locator("#reason")).to_have_text("")
 
 
 def test_where_sockets_are_blocked_the_page_polls_and_misses_nothing(open_page, worker):
@@ -199,7 +204,7 @@ def test_another_baseline_is_pinned_by_keyboard_and_stays_while_samples_come_in(
     expect(page.locator("#what-title")).to_contain_text("relative to autoregressive")
 
 
-def test_a_finished_race_is_replayed_and_scrubbed_by_keyboard_alone(open_page, ended):
+def test_a_finished_race_is_replayed_scrubbed_and_read_by_keyboard_alone(open_page, ended):
     page = open_page(path_of(ended))
     expect(page.locator("#replay")).to_be_visible()
     whole = tokens(page).all_inner_texts()
@@ -214,23 +219,23 @@ def test_a_finished_race_is_replayed_and_scrubbed_by_keyboard_alone(open_page, e
     expect(tokens(page)).to_have_text(whole)
     expect(page.locator("#play")).to_have_text("Replay")
 
-    page.keyboard.press("[")
-    page.keyboard.press("2")
-    expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    obeys_keys_before_its_charts_have_come(page)
     page.reload()
     expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
-    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
     expect(tokens(page).last).to_be_attached()
-
     page.focus("#strip .round[tabindex='0']")
     page.keyboard.press("End")
     page.keyboard.press("ArrowLeft")
     expect(page.locator("#strip .round.open")).to_be_focused()
     expect(page.locator("#detail p")).to_contain_text("accepted")
+    while not page.locator("#detail .unseen").count():  # what nobody judged is said quietly, and can be read
+        page.keyboard.press("ArrowLeft")
+        expect(page.locator("#strip .round.open")).to_be_focused()
+    assert grave_faults_of_both_themes(page) == []
 
 
-def test_keys_are_obeyed_before_the_charts_have_come(open_page, ended):
-    page, charts, held = open_page(path_of(ended)), re.compile("/js/charts/"), []
+def obeys_keys_before_its_charts_have_come(page) -> None:
+    charts, held = re.compile("/js/charts/"), []
     page.route(charts, lambda route: held.append(route))
     page.reload()
     while not held:  # the charts wait for us
@@ -240,40 +245,44 @@ def test_keys_are_obeyed_before_the_charts_have_come(open_page, ended):
     page.route(charts, lambda route: route.continue_())  # those that these import
     for route in held:
         route.continue_()
-    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
     expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
     expect(tokens(page).last).to_be_attached()
-    assert held
 
 
-def test_the_page_fits_a_phone_and_is_accessible(open_page, ended):
-    page = open_page(path_of(ended), viewport={"width": 360, "height": 720})
-    expect(page.locator("#evidence")).to_be_visible()
-    expect(tokens(page).last).to_be_attached()
-    expect(page.locator(".lane input")).to_have_count(len(STRATEGIES))
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    for number in range(page.locator("#strip .round").count()):
-        page.locator("#strip .round").nth(number).click()
-        if page.locator("#detail .unseen").count():  # what nobody judged is said quietly, and can be read
-            break
-    expect(page.locator("#detail .unseen").first).to_be_visible()
-    assert grave_faults_of_both_themes(page) == []
+def test_every_chart_has_its_table_and_two_texts_stand_letter_over_letter_and_are_replayed_in_step(open_page, ended):
+    page = open_page(path_of(ended) + "#strategy=static:4")
+    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
+    drawn, rows = page.locator("#rounds [data-round]"), page.locator("[data-twin='rounds'] tbody tr")
+    expect(drawn.first).to_be_attached()
+    page.click("[data-twin='rounds'] summary")
+    expect(rows).to_have_count(drawn.count())
+    expect(page.locator("[data-twin='rounds'] thead")).to_contain_text("oracle")
+    page.click("[data-twin='lines'] summary")
+    expect(page.locator("[data-twin='lines'] thead th")).to_have_text(["milliseconds", *STRATEGIES])
+    last = page.locator("[data-twin='lines'] tbody tr").last.locator("td").all_inner_texts()
+    assert last == [str(len(EXPECTED[name_of(label)]["tokens"])) for label in STRATEGIES]
 
+    by_category = page.locator("#categories tbody tr")
+    expect(by_category).to_have_count(len(STRATEGIES) - 1)
+    expect(by_category.first.locator("th")).to_have_text(STRATEGIES[1])
+    mark = by_category.first.locator("svg use").bounding_box()
+    assert mark["width"] > 5 and mark["height"] > 5
+    legend = page.locator("section:has(#positions) .legend .entry")
+    expect(legend).to_have_text(STRATEGIES[1:])  # the baseline drafts nothing
 
-def test_an_open_page_offers_the_files_of_a_finished_comparison_and_no_code_that_would_be_refused(open_page, worker):
-    worker.claim()
-    worker.begin().finish()
-    page = open_page(f"/comparisons/{worker.comparison.pk}/")
-    expect(page.locator("#mode")).to_have_attribute("data-mode", "live")
-    expect(page.locator("#downloads")).not_to_contain_text("this page as one file")
-    code = page.locator(".code.verbs")
-    expect(code.locator("summary")).to_contain_text("Python: Cancel, Delete", use_inner_text=True)
-    worker.finish_all()
-    expect(page.locator("#downloads")).to_contain_text("this page as one file")
-    expect(page.locator(".of-standing")).not_to_contain_text("so far", use_inner_text=True)
-    expect(code.locator("summary")).to_contain_text("Python: Delete", use_inner_text=True)
-    code.locator("summary").click()
-    expect(code).not_to_contain_text("/cancel/", use_inner_text=True)
+    page.select_option("#beside", label="heuristic:5")
+    above, below = (page.locator(f"#side .line.s-{strategy}") for strategy in ("static", "heuristic"))
+    expect(above.first).to_be_visible()
+    assert above.all_inner_texts() == below.all_inner_texts()
+    expect(page.locator("#side p")).to_contain_text("The words are the same.")
+    for label, line in (("static:4", above), ("heuristic:5", below)):
+        events = [json.loads(each) for each in (FOLDER / f"{name_of(label)}.jsonl").read_text().splitlines()]
+        expect(line.locator(".begins")).to_have_count(sum(event["event"] == "verified" for event in events))
+    page.focus("#scrub")
+    page.keyboard.press("Home")
+    expect(rows).to_have_count(0)
+    expect(page.locator("#side .begins")).to_have_count(0)
 
 
 def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
@@ -293,40 +302,41 @@ def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
     )
 
 
-def test_what_if_is_asked_by_keyboard_compared_with_what_was_measured_and_run(open_page, ended):
+def test_what_if_is_asked_by_slider_curve_and_for_several_users_and_run(open_page, ended):
     page = open_page(path_of(ended))
-    section = page.locator("#what-if")
+    section, said = page.locator("#what-if"), page.locator("#what-said")
     section.scroll_into_view_if_needed()
-    expect(page.locator("#what-said")).to_contain_text("Simulated: static:4 would be")
-    page.focus("[name=lookahead]")
-    page.keyboard.press("ArrowRight")
-    expect(page.locator("#what-said")).to_contain_text("Simulated: static:5 would be")
+    expect(said).to_contain_text("Simulated: static:4 would be")
+    says_nothing_of_another_strategy_while_the_answer_is_on_its_way(page, said)
+    page.select_option("#what-if [name=strategy]", "static")
+    expect(said).to_contain_text("Simulated: static:5 would be")
     expect(section.locator("#versus .simulated")).to_contain_text("static:5")
     expect(section.locator("#versus .measured rect")).to_be_visible()
-    section.locator("summary", has_text="as a table").click()
-    expect(section.locator("[data-twin='what-if'] tbody tr")).to_have_count(20)
+    is_asked_by_its_curve(page, said)
 
-    page.select_option("[name=strategy]", "threshold")
-    expect(page.locator("#what-said")).to_contain_text("Simulated: threshold:0.4 would be")
+    page.focus("#what-if [name=users]")
+    for users in (2, 3):
+        page.keyboard.press("ArrowRight")
+        expect(said).to_contain_text(re.compile(rf"Simulated: static:1\d @{users} would be"))
+    expect(said).to_contain_text("with 3 users at once")
+    expect(page.locator("#what-notes")).to_contain_text("Nothing here ran with 3 users.")
+    section.locator("summary", has_text="as a table").click()
+    expect(section.locator("[data-twin='what-if'] tbody tr")).to_have_count(20)  # each asked for by itself
     page.reload()
     section.scroll_into_view_if_needed()
-    expect(page.locator("#what-said")).to_contain_text("Simulated: threshold:0.4 would be")
+    expect(said).to_contain_text(re.compile(r"Simulated: static:1\d @3 would be"))
     page.click("#what-run")
     expect(page.locator("h1")).to_have_text("New comparison")
-    expect(page.locator("[name='threshold.threshold']")).to_have_value("0.4")
+    expect(page.locator("[name=concurrency]")).to_have_value("3")
+    expect(page.locator("[name='static.lookahead']")).to_have_value(re.compile(r"1\d"))
 
 
-def test_what_if_says_nothing_of_another_strategy_while_the_answer_is_on_its_way(open_page, ended):
-    page = open_page(path_of(ended))
-    said, curve, held = page.locator("#what-said"), page.locator("#curve"), []
-    page.locator("#what-if").scroll_into_view_if_needed()
-    expect(said).to_contain_text("Simulated: static:4 would be")
+def says_nothing_of_another_strategy_while_the_answer_is_on_its_way(page, said) -> None:
+    held, curve = [], page.locator("#curve")
     page.route(re.compile("strategy="), lambda route: held.append(route))
     with page.expect_request(re.compile("lookahead=5")):
         page.locator("[data-knobs=static] [name=lookahead]").press("ArrowRight")
-    expect(said).to_contain_text(
-        "Simulated: static:4 would be"
-    )  # the same strategy: its answer stays until the next one
+    expect(said).to_contain_text("Simulated: static:4 would be")  # its answer stays until the next one
     expect(curve).to_be_visible()
     with page.expect_request(re.compile("strategy=threshold")):
         page.select_option("#what-if [name=strategy]", "threshold")
@@ -334,14 +344,11 @@ def test_what_if_says_nothing_of_another_strategy_while_the_answer_is_on_its_way
     expect(curve).not_to_be_visible()
     held[-1].continue_()
     page.unroute(re.compile("strategy="))
-    expect(said).to_contain_text("Simulated: threshold:")
+    expect(said).to_contain_text("Simulated: threshold:0.4 would be")
 
 
-def test_the_curve_of_what_if_reads_zooms_and_asks(open_page, ended):
-    page = open_page(path_of(ended))
-    said, curve = page.locator("#what-said"), page.locator("#curve")
-    page.locator("#what-if").scroll_into_view_if_needed()
-    expect(said).to_contain_text("Simulated: static:4 would be")
+def is_asked_by_its_curve(page, said) -> None:
+    curve = page.locator("#curve")
     curve.focus()
     for key in ("Home", "ArrowRight"):
         page.keyboard.press(key)
@@ -356,76 +363,3 @@ def test_the_curve_of_what_if_reads_zooms_and_asks(open_page, ended):
     box = curve.bounding_box()
     curve.click(position={"x": box["width"] / 2, "y": box["height"] - 60})  # far below the line, in its column
     expect(said).to_contain_text(re.compile(r"Simulated: static:1\d would be"))
-
-
-def test_what_if_is_asked_for_several_users_by_keyboard(open_page, ended):
-    page = open_page(path_of(ended))
-    section, said = page.locator("#what-if"), page.locator("#what-said")
-    section.scroll_into_view_if_needed()
-    expect(said).to_contain_text("Simulated: static:4 would be")
-    page.focus("#what-if [name=users]")
-    for users in (2, 3):
-        page.keyboard.press("ArrowRight")
-        expect(said).to_contain_text(f"Simulated: static:4 @{users} would be")
-    expect(said).to_contain_text("with 3 users at once")
-    expect(page.locator("#what-notes")).to_contain_text("Nothing here ran with 3 users.")
-    section.locator("summary", has_text="as a table").click()
-    expect(section.locator("[data-twin='what-if'] tbody tr")).to_have_count(20)  # each asked for by itself
-    page.reload()
-    section.scroll_into_view_if_needed()
-    expect(said).to_contain_text("Simulated: static:4 @3 would be")
-    page.click("#what-run")
-    expect(page.locator("[name=concurrency]")).to_have_value("3")
-
-
-def test_every_chart_of_the_text_has_its_table(open_page, ended):
-    page = open_page(path_of(ended) + "#strategy=static:4")
-    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
-    drawn = page.locator("#rounds [data-round]")
-    expect(drawn.first).to_be_attached()
-    page.click("[data-twin='rounds'] summary")
-    rows = page.locator("[data-twin='rounds'] tbody tr")
-    expect(rows).to_have_count(drawn.count())
-    expect(page.locator("[data-twin='rounds'] thead")).to_contain_text("oracle")
-    page.click("[data-twin='lines'] summary")
-    expect(page.locator("[data-twin='lines'] thead th")).to_have_text(["milliseconds", *STRATEGIES])
-    last = page.locator("[data-twin='lines'] tbody tr").last.locator("td").all_inner_texts()
-    assert last == [str(len(EXPECTED[name_of(label)]["tokens"])) for label in STRATEGIES]
-    page.focus("#scrub")
-    page.keyboard.press("Home")
-    expect(rows).to_have_count(0)
-
-
-def test_two_strategies_stand_letter_over_letter_and_are_replayed_in_step(open_page, ended):
-    page = open_page(path_of(ended) + "#strategy=static:4")
-    expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
-    page.select_option("#beside", label="heuristic:5")
-    above, below = (page.locator(f"#side .line.s-{strategy}") for strategy in ("static", "heuristic"))
-    expect(above.first).to_be_visible()
-    assert above.all_inner_texts() == below.all_inner_texts()
-    expect(page.locator("#side p")).to_contain_text("The words are the same.")
-    for label, line in (("static:4", above), ("heuristic:5", below)):
-        rounds = [event for event in worker_events(label) if event["event"] == "verified"]
-        expect(line.locator(".begins")).to_have_count(len(rounds))
-    page.focus("#scrub")
-    page.keyboard.press("Home")
-    expect(page.locator("#side .begins")).to_have_count(0)
-
-
-def worker_events(label):
-    return [json.loads(line) for line in (FOLDER / f"{name_of(label)}.jsonl").read_text().splitlines()]
-
-
-def test_speed_ups_by_category_stand_beside_their_strategys_mark(open_page, worker):
-    prompts = worker.does(lambda: list(worker.comparison.prompts))
-    worker.does(lambda: [Prompt.objects.filter(pk=p.pk).update(category="ab"[p.number % 2]) for p in prompts])
-    worker.claim()
-    worker.finish_all()
-    page = open_page(path_of(worker))
-    rows = page.locator("#categories tbody tr")
-    expect(rows).to_have_count(len(STRATEGIES) - 1)
-    expect(rows.first.locator("th")).to_have_text(STRATEGIES[1])
-    drawn = rows.first.locator("svg use").bounding_box()
-    assert drawn["width"] > 5 and drawn["height"] > 5
-    legend = page.locator("section:has(#positions) .legend .entry")
-    expect(legend).to_have_text(STRATEGIES[1:])  # the baseline drafts nothing

@@ -30,17 +30,16 @@ PAINTED = """(slugs) => slugs.map((slug) => {
 })"""
 
 
-def test_no_two_strategies_have_marks_that_look_alike(open_page):
-    paths = [strategy.looks.path for strategy in STRATEGIES.values()]
-    drawn = open_page("/comparisons/").evaluate(DRAWN, [paths, PIXELS])
+def test_no_two_strategies_have_marks_or_colours_that_look_alike(open_page):
+    page = open_page("/comparisons/")
+    drawn = page.evaluate(DRAWN, [[strategy.looks.path for strategy in STRATEGIES.values()], PIXELS])
     assert near(dict(zip(STRATEGIES, drawn, strict=True)), differing, MARKS_APART) == []
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_two_strategies_have_colours_that_look_alike(open_page, scheme):
-    painted = open_page("/comparisons/", color_scheme=scheme).evaluate(PAINTED, [*STRATEGIES])
-    colours = {slug: oklab(colour) for slug, colour in zip(STRATEGIES, painted, strict=True)}
-    assert near(colours, math.dist, COLOURS_APART) == []
+    for scheme in ("light", "dark"):
+        page.emulate_media(color_scheme=scheme)
+        colours = {
+            slug: oklab(colour) for slug, colour in zip(STRATEGIES, page.evaluate(PAINTED, [*STRATEGIES]), strict=True)
+        }
+        assert near(colours, math.dist, COLOURS_APART) == [], scheme
 
 
 def near(things, distance, least):

@@ -13,13 +13,6 @@ from tests.machines.browser.conftest import STRATEGIES
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-@pytest.fixture
-def page(open_page, ended):
-    page = open_page(path_of(ended), viewport={"width": 1280, "height": 900})
-    expect(page.locator("#prompts tbody tr")).to_have_count(3)
-    return page
-
-
 def column(page, number: int) -> list[str]:
     return page.locator(f"table.numbers tbody tr > :nth-child({number})").all_inner_texts()
 
@@ -28,23 +21,13 @@ def speeds(page) -> list[float]:
     return [float(text.rstrip("×")) for text in column(page, 2)]
 
 
-def test_the_table_begins_with_the_fastest_and_is_sorted_by_its_heads(page):
-    assert speeds(page) == sorted(speeds(page), reverse=True)
-    assert all(re.match(r"\d\d,\d{3}\.\d", speed) for speed in column(page, 6))
-    expect(page.locator("#race [data-number=speed]").first).to_have_text(re.compile(r"^\d\d,\d{3}$"))
-    head = page.locator("table.numbers thead th").nth(1)
-    head.locator("button:not(.term)").click()
-    head.locator("button:not(.term)").click()
-    expect(head).to_have_attribute("aria-sort", "ascending")
-    assert speeds(page) == sorted(speeds(page))
-    page.locator("table.numbers thead th button:not(.term)").first.focus()
-    page.keyboard.press("Enter")
-    names = column(page, 1)
-    assert names == sorted(names)
-
-
-def test_prompts_are_filtered_and_sorted_and_lead_to_race_and_text(page):
+def test_a_result_is_sorted_filtered_and_walked_through(open_page, ended):
+    page = open_page(path_of(ended), viewport={"width": 1280, "height": 900})
     rows = page.locator("#prompts tbody tr")
+    expect(rows).to_have_count(3)
+    begins_with_the_fastest_and_is_sorted_by_its_heads(page)
+    links_stay_in_view_and_leave_the_address_to_what_is_looked_at(page)
+
     page.fill("#prompts [name=words]", "prompt 1")
     expect(rows).to_have_count(1)
     expect(page.locator("#prompts [role=status]")).to_have_text("1 of 3 prompts")
@@ -61,27 +44,35 @@ def test_prompts_are_filtered_and_sorted_and_lead_to_race_and_text(page):
     expect(page.locator("#race-title")).to_be_in_viewport()
 
 
-def test_links_lead_to_sections_and_leave_the_address_to_what_is_looked_at(page):
-    page.click("nav.sections >> text=Prompts")
-    expect(page.locator("#prompts-title")).to_be_in_viewport()
+def begins_with_the_fastest_and_is_sorted_by_its_heads(page) -> None:
+    assert speeds(page) == sorted(speeds(page), reverse=True)
+    assert all(re.match(r"\d\d,\d{3}\.\d", speed) for speed in column(page, 6))
+    expect(page.locator("#race [data-number=speed]").first).to_have_text(re.compile(r"^\d\d,\d{3}$"))
+    head = page.locator("table.numbers thead th").nth(1)
+    head.locator("button:not(.term)").click()
+    head.locator("button:not(.term)").click()
+    expect(head).to_have_attribute("aria-sort", "ascending")
+    assert speeds(page) == sorted(speeds(page))
+    page.locator("table.numbers thead th button:not(.term)").first.focus()
+    page.keyboard.press("Enter")
+    names = column(page, 1)
+    assert names == sorted(names)
+
+
+def links_stay_in_view_and_leave_the_address_to_what_is_looked_at(page) -> None:
+    links, title = page.locator("nav.sections"), page.locator("#prompts-title")
     page.click("[data-lane='2']")
     before = page.url
-    page.click("nav.sections >> text=Race")
+    for width in (360, 1280):
+        page.set_viewport_size({"width": width, "height": 800})
+        links.get_by_text("How it was made").click()
+        expect(links).to_be_in_viewport(ratio=0.9)
+        links.get_by_text("Prompts").click()
+        expect(title).to_be_in_viewport()
+        bar, heading = links.bounding_box(), title.bounding_box()
+        assert heading["y"] >= bar["y"] + bar["height"] or heading["x"] >= bar["x"] + bar["width"]  # it covers none
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.url == before and "strategy=static" in page.url
-
-
-@pytest.mark.parametrize("width", [360, 1280])
-def test_links_to_sections_stay_in_view_and_cover_no_heading(open_page, worker, page, width):
-    page = open_page(path_of(worker), viewport={"width": width, "height": 800})
-    links = page.locator("nav.sections")
-    expect(page.locator("#prompts-title")).to_be_attached()
-    links.get_by_text("How it was made").click()
-    expect(links).to_be_in_viewport(ratio=0.9)
-    links.get_by_text("Prompts").click()
-    expect(page.locator("#prompts-title")).to_be_in_viewport()
-    bar, heading = links.bounding_box(), page.locator("#prompts-title").bounding_box()
-    assert heading["y"] >= bar["y"] + bar["height"] or heading["x"] >= bar["x"] + bar["width"]
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
 def test_a_bound_is_explained_beside_its_row_and_a_comparison_leads_to_its_job(hire, open_page):

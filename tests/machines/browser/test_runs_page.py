@@ -7,7 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browser import grave_faults, grave_faults_of_both_themes
+from tests.kit.browser import grave_faults
 from webapp.comparisons import figures
 from webapp.comparisons.models import Figures
 
@@ -34,7 +34,7 @@ def rows(page):
     return page.locator("[data-row]")
 
 
-def test_columns_and_filters_by_keyboard(open_page, measured):
+def test_runs_are_filtered_sorted_and_given_columns_by_keyboard_and_shown_side_by_side(open_page, measured):
     page = open_page("/runs/")
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -51,20 +51,10 @@ def test_columns_and_filters_by_keyboard(open_page, measured):
     page.get_by_label("Hardware", exact=True).check()
     expect(page.locator("table.runs thead")).to_contain_text("Hardware")
 
-
-def test_chosen_runs_are_shown_side_by_side(open_page, measured):
-    page = open_page("/runs/")
+    page.goto(page.url.split("?")[0])
     for name in ("static:4", "heuristic:5"):
         page.get_by_role("checkbox", name=f"Choose {name} of ").check()
     page.click("text=Show the chosen side by side")
     expect(page.locator("h1")).to_have_text("2 runs side by side")
     expect(page.locator("table.numbers thead th")).to_have_count(3)
     assert grave_faults(page) == []
-
-
-@pytest.mark.parametrize("width", [360, 2560])
-def test_the_page_fits_and_is_accessible(open_page, measured, width):
-    page = open_page("/runs/", viewport={"width": width, "height": 900})
-    expect(page.locator("table.numbers tbody tr").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert grave_faults_of_both_themes(page) == []

@@ -16,8 +16,9 @@ def meaning(page, mark: str):
     return page.locator(f"#{page.locator(mark).get_attribute('popovertarget')}")
 
 
-def test_a_word_is_explained_by_keyboard_beside_it(ended, open_page):
-    page = open_page(f"/comparisons/{ended.comparison.pk}/", viewport={"width": 1280, "height": 900})
+def test_a_word_is_explained_by_keyboard_beside_it_and_a_charts_heading_by_touch(ended, open_page):
+    size = {"width": 1280, "height": 900}
+    page = open_page(f"/comparisons/{ended.comparison.pk}/", has_touch=True, viewport=size)
     sentence = meaning(page, SPEED_UP)
     expect(sentence).to_be_hidden()
     page.focus(SPEED_UP)
@@ -31,14 +32,12 @@ def test_a_word_is_explained_by_keyboard_beside_it(ended, open_page):
     page.keyboard.press("Escape")
     expect(sentence).to_be_hidden()
 
-
-def test_a_charts_heading_is_explained_by_touch(ended, open_page):
-    page = open_page(f"/comparisons/{ended.comparison.pk}/", has_touch=True, viewport={"width": 360, "height": 740})
-    mark = "section:has(> #waterfall) .term"
-    page.locator(mark).scroll_into_view_if_needed()
-    page.tap(mark)
-    box = meaning(page, mark).bounding_box()
+    page.set_viewport_size({"width": 360, "height": 740})
+    in_heading = "section:has(> #waterfall) .term"
+    page.locator(in_heading).scroll_into_view_if_needed()
+    page.tap(in_heading)
+    box = meaning(page, in_heading).bounding_box()
     assert box["x"] >= 0 and box["x"] + box["width"] <= 360
     assert grave_faults(page) == []
     page.touchscreen.tap(5, 5)
-    expect(meaning(page, mark)).to_be_hidden()
+    expect(meaning(page, in_heading)).to_be_hidden()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import json
 import posixpath
 import re
 from collections.abc import Iterator
@@ -13,7 +12,7 @@ from typing import Any
 from django import template
 from django.contrib.staticfiles import finders
 from django.templatetags.static import static
-from django.utils.html import format_html, format_html_join
+from django.utils.html import format_html_join
 
 register = template.Library()
 IMPORT = re.compile(r'^((?:import|export) (?:.*?from )?)"(\.[^"]+)";$', re.MULTILINE)
@@ -28,21 +27,6 @@ def preload_modules(entry: str, *sections: str) -> str:
     entries = [chart for section in sections for chart in charts_at(section)]
     names = dict.fromkeys([*entries, *(name for one in (entry, *entries) for name in imported(one))])
     return format_html_join("\n  ", '<link rel="modulepreload" href="{}">', ((static(name),) for name in names))
-
-
-@register.simple_tag(takes_context=True)
-def charts(context: template.Context, section: str) -> str:
-    """Make a section for the charts that name it, in the order of their ranks. `core/charts.js` loads and draws them.
-    In a page that is one file, its import map knows them by name."""
-    names = charts_at(section)
-    of_whole_page(context, "charts").update((Path(name).stem, name) for name in names)
-    urls = [name if context.get("is_one_file") else static(name) for name in names]
-    return format_html('<div class="charts" data-charts="{}"></div>', json.dumps(urls))
-
-
-def drawn(context: template.Context) -> dict[str, str]:
-    """Return the sources of the charts that the page has so far, by their names."""
-    return {name: source(chart) for name, chart in of_whole_page(context, "charts").items()}
 
 
 def of_whole_page(context: template.Context, what: str) -> dict[str, str]:

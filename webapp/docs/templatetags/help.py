@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import functools
+import json
 import re
 from typing import Any
 
 from django import template
 from django.template import Context
 from django.template.loader import render_to_string
+from django.templatetags.static import static
 from django.urls import reverse
-from django.utils.html import json_script
+from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
-from webapp.core.templatetags.modules import drawn, of_whole_page
+from webapp.core.templatetags.modules import charts_at, of_whole_page, source
 from webapp.docs import library
 from webapp.docs.library import Term
 
@@ -53,21 +55,21 @@ def term_of_column(context: Context, column: Any) -> SafeString:
 
 
 @register.simple_tag(takes_context=True)
-def terms_of_charts(context: Context) -> SafeString:
-    """Hand to the headings of charts (core/charts.js) the words that they explain and nothing above them does."""
-    known = of_whole_page(context, "explained")
-    words = {name: library.term(word) for name, word in words_of(drawn(context)).items()}
-    shown = {
-        name: {"name": one.name, "sentence": one.sentence, "address": _address(context, library.GLOSSARY, one)}
-        for name, one in words.items()
-        if one and one.sentence not in known
+def charts(context: Context, section: str) -> SafeString:
+    """Make a place for the charts that name a section, each with the word that it explains. `core/charts.js` loads and
+    draws them. In a page that is one file, its import map knows them by name."""
+    found = {
+        name if context.get("is_one_file") else static(name): term(context, word) if (word := word_of(name)) else ""
+        for name in charts_at(section)
     }
-    return json_script(shown, "terms") if shown else SafeString("")
+    return format_html('<div class="charts" data-charts="{}"></div>', json.dumps(found))
 
 
-def words_of(charts: dict[str, str]) -> dict[str, str]:
-    """Return the word that each chart explains, by the chart's name."""
-    return {name: found[1] for name, source in charts.items() if (found := ON_A_CHART.search(source))}
+@functools.cache
+def word_of(chart: str) -> str:
+    """Return the word that a chart explains."""
+    found = ON_A_CHART.search(source(chart))
+    return found[1] if found else ""
 
 
 def _address(context: Any, page: str, found: Term) -> str:
