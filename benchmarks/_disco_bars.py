@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks._engine_bars import Bar
-from benchmarks._wide_target import ready_pair
+from benchmarks._ready_pair import ready_pair
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
@@ -126,9 +126,8 @@ def run(
 
     comparison = Measurement(pair, prompts, choices, sampling, repeats, sink_for=sink_for)
     comparison.warm_up()
-    for group in comparison.run():
-        for sample in group:
-            done.samples[sample.strategy].append(sample)
+    for sample in comparison.run():
+        done.samples[sample.strategy].append(sample)
     return done
 
 
@@ -248,7 +247,7 @@ def show(result: dict[str, Any], title: str) -> None:
 
 def measure_all(given: argparse.Namespace) -> None:
     limit, given.limit = given.limit, max(given.limit, given.train)
-    bench = read_bench(given, None, all_splits=True)
+    bench = read_bench(given)
     whole = Splits.of(bench.prompts)
     material = Splits(whole.training[: given.train], whole.validation[:limit], whole.test[:limit])
     other = Splits.of(read_prompt_file(given.other, None, None)).test[:limit]

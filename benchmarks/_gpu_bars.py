@@ -97,7 +97,7 @@ def measure(
     sampling = Sampling(max_new_tokens=new_tokens, ignore_eos=True)
     comparison = Measurement(pair, texts, choices, sampling)
     comparison.warm_up()
-    samples = comparison.run_whole()
+    samples = comparison.run()
     found = {
         "bytes_per_pass": limit_bytes,
         "facts": vars(pair.target.facts),  # type: ignore[attr-defined]

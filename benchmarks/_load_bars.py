@@ -14,7 +14,7 @@ from typing import Any
 import torch
 
 from benchmarks._engine_bars import Bar, ratio
-from benchmarks._wide_target import loaded
+from benchmarks._ready_pair import ready_pair
 from benchmarks.load import STARTER
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.ours import Ours
@@ -48,7 +48,7 @@ from decoding.trace.accounting import answers_of
 from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
 from worker.jobs.comparison.tracing import Tracing
-from worker.terminal.arguments import Arguments, read_arguments
+from worker.terminal.arguments import read_arguments
 
 Rows = dict[str, Any]  # by label
 BATCH = 8
@@ -59,11 +59,7 @@ def measure_all(given: argparse.Namespace) -> None:
     asked = read_arguments(
         ["--limit", str(given.limit), "--max-new-tokens", str(given.tokens), "--threads", str(given.threads)]
     )
-    with loaded(asked, given.wide) as (pair, about):
-        _measure(given, asked, pair, about.hardware)
-
-
-def _measure(given: argparse.Namespace, asked: Arguments, pair: ModelPair, hardware: Mapping[str, Any]) -> None:
+    pair, about = ready_pair(asked)
     prompts = asked.prompts
     sampling = dataclasses.replace(asked.sampling, ignore_eos=True)
     users = [int(count) for count in given.loads.split(",")]
@@ -90,7 +86,7 @@ def _measure(given: argparse.Namespace, asked: Arguments, pair: ModelPair, hardw
         print(f"{bar.what:64} {bar.figure:7.3f}  bar {'<=' if bar.at_most else '>='} {bar.bar:<5} {bar.reached}")
     if given.json:
         kept = {label: {k: v for k, v in row.items() if k != "samples"} for label, row in rows.items()}
-        document = {"hardware": hardware, "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
+        document = {"hardware": about.hardware, "bars": [dataclasses.asdict(b) for b in bars], "rows": kept}
         given.json.write_text(json.dumps(document, indent=1, default=str) + "\n")
 
 

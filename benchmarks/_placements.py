@@ -69,13 +69,13 @@ def _measured(
     comparison = Measurement(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
     pair.begin(choices)
     comparison.warm_up()
-    groups = [group for group in comparison.run() if all(sample.reason != "cancelled" for sample in group)]
-    of = {choice.label: [s for group in groups for s in group if s.strategy == choice.label] for choice in choices}
-    if not groups:
+    samples = [sample for sample in comparison.run() if sample.reason != "cancelled"]
+    of = {choice.label: [s for s in samples if s.strategy == choice.label] for choice in choices}
+    if not samples:
         return {"not run": f"{minutes:.1f} minutes were not enough for one prompt; give it more with --minutes."}
     best = max((choice.label for choice in static), key=lambda label: _speed(of[label]))
     rows = {choice.label: _row(pair, choice, of[choice.label], of[best]) for choice in choices}
-    return {"prompts": len(groups), "best static": best, "rows": rows}
+    return {"prompts": len(samples) // len(choices), "best static": best, "rows": rows}
 
 
 def _speed(samples: Sequence[SampleResult]) -> float:

@@ -47,7 +47,6 @@ class Played:
         """Run the comparison. `decode` gets the order and a callback for its reports; the last report is None."""
         from webapp.jobs import services as jobs
         from worker.attempt import Attempt
-        from worker.jobs.comparison import Compare
         from worker.jobs.comparison.rows import ComparisonRows
         from worker.messages import PairLoaded
         from worker.pulse import Pulse
@@ -57,7 +56,7 @@ class Played:
         pulse, reports = Pulse(lambda: None), queue.Queue()
         pulse.start()
         with pulse.holding(job) as hold:
-            work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())), Compare)
+            work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())))
             order = work.order()
             work.note(PairLoaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
             threading.Thread(target=decode, args=(order, reports.put)).start()

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass
 class Heard:
-    """Events that one watcher received: for each sample every seq, in order, and when its message came."""
+    """Events that one watcher received: for each sample every seq, in order, and when its first message came."""
 
     seqs: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     at_ns: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -30,7 +30,8 @@ class Heard:
         self.bytes += len(message)
         for frame in json.loads(message):
             if frame["t"] == "events":
-                told = [event["seq"] for event in frame["events"]]
+                known = set(self.seqs[frame["sample"]])
+                told = [event["seq"] for event in frame["events"] if event["seq"] not in known]
                 self.seqs[frame["sample"]] += told
                 self.at_ns[frame["sample"]] += [now] * len(told)
 

@@ -22,7 +22,7 @@ def speeds(checkout: Path, asked: argparse.Namespace) -> Mapping[str, float]:
     """Tokens per second by label."""
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "result.json"
-        command = [sys.executable, "-P", "-m", "worker.terminal.compare", "--pair", "starter"]
+        command = [sys.executable, "-P", "-m", "worker.terminal.compare"]
         command += ["--strategies", asked.strategies, "--limit", str(asked.limit), "--threads", str(asked.threads)]
         command += ["--max-new-tokens", str(asked.tokens), "--json", str(result)]
         environment = {**os.environ, "PYTHONPATH": str(checkout)}

@@ -99,9 +99,7 @@ class Reader:
 path = Path(sys.argv[1])
 try:
     if archives.is_table(path.name):
-        with tables.rows(path, path.name, lambda: True) as lines:
-            while lines.read(1 << 20):
-                pass
+        tables.as_json_lines(path, path.name, lambda: True)
     else:
         for _, stream in archives.members(Reader(path), path.name):
             while stream.read(1 << 20):

@@ -20,7 +20,7 @@ from worker.terminal.options import count_of
 
 
 def run_all(argv: Sequence[str]) -> None:
-    parser = parser_of("bench disco", __doc__.splitlines()[0])
+    parser = parser_of("bench disco", __doc__.splitlines()[0], takes_split=False)
     parser.set_defaults(threads=1, limit=40)
     parser.add_argument("--train", type=count_of, default=500, metavar="N", help="prompts to train on, at most")
     parser.add_argument("--other", type=Path, default=STARTER / "prompts" / "prose.jsonl", metavar="FILE")

@@ -101,17 +101,16 @@ class Comparison(Played):
 
     # ---- results
 
-    def heard(self, watcher: Any) -> tuple[int, int, list[float]]:
-        """Count events missing and doubled at a watcher, and measure how late each was, in ms."""
+    def heard(self, watcher: Any) -> tuple[int, list[float]]:
+        """Count events missing at a watcher, and measure how late each was, in ms."""
         seqs, at_ns, *_ = watcher
-        missing = doubled = 0
+        missing = 0
         late = []
         for sample, which in self.samples.items():
             emitted, told = self.emitted.at_ns[which], seqs.get(sample, [])
             missing += len(set(range(1, len(emitted) + 1)) - set(told))
-            doubled += len(told) - len(set(told))
             late += [(now - emitted[seq - 1]) / 1e6 for seq, now in zip(told, at_ns.get(sample, []), strict=True)]
-        return missing, doubled, late
+        return missing, late
 
     def drawn(self, rows: list[list[float]], offset_ns: int) -> tuple[list[float], int]:
         """Measure how late each round was on the screen, in ms, and count those that never were, because a later one
@@ -173,9 +172,8 @@ def watched(asked: argparse.Namespace, folder: Path) -> dict[str, Any]:
         "watchers": asked.watchers,
         "events": events,
         "events_per_s": round(events / wall),
-        "missing": sum(missing for missing, _, _ in heard),
-        "doubled": sum(doubled for _, doubled, _ in heard),
-        "socket_ms": spread([each for _, _, late in heard for each in late]),
+        "missing": sum(missing for missing, _ in heard),
+        "socket_ms": spread([each for _, late in heard for each in late]),
         "drawn_ms": spread(late),
         "rounds_drawn": len(late),
         "rounds_passed_over": never,
@@ -216,7 +214,7 @@ def main() -> int:
     print(json.dumps(found, indent=1))
     if asked.json:
         asked.json.write_text(json.dumps(found, indent=1) + "\n")
-    return int(found["missing"] or found["doubled"] or found["drawn_ms"]["p95"] > LATE_MS)
+    return int(found["missing"] or found["drawn_ms"]["p95"] > LATE_MS)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,10 @@
 """The bars under load: many texts at once, side by side in one run on the starter pair.
 
     ./drafthouse bench load [--loads 1,2,4,8,16] [--limit 24] [--tokens 64] [--repeats 1]
-                            [--threads 1] [--wide 1] [--json FILE]
+                            [--threads 1] [--json FILE]
 
 Rows of different loads are compared within one run only. `worthless` runs a draft with shuffled weights, which the
-target never believes. `replay` predicts each measured row from recordings of one user. `--wide 8` writes the same texts
-with a target that has eight times as many numbers inside each MLP, so that memory bounds its passes.
+target never believes. `replay` predicts each measured row from recordings of one user.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--tokens", type=int, default=64, help="new tokens of each text")
     parser.add_argument("--repeats", type=int, default=1, help="how often the strategies of each load take turns")
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--wide", type=int, default=1, help="how many times as wide the target's MLPs are, by zeros")
     parser.add_argument("--steps", default=",".join(STEPS), help=f"of {', '.join(STEPS)}")
     parser.add_argument("--json", type=Path)
     return parser.parse_args()

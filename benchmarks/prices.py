@@ -23,14 +23,13 @@ from worker.terminal.progress import described, say
 
 def main(argv: Sequence[str]) -> int:
     parser = parser_of("bench prices", "Measure a pair's passes on this machine and write a machine card.")
-    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument("--name", default="", metavar="NAME", help="of the card; the pair and the machine unless given")
     parser.add_argument(
         "--batches", type=list_of(count_of), default=[1], metavar="LIST", help="texts at once, such as 1,4"
     )
     parser.add_argument("--json", type=Path, default=Path("card.json"), metavar="FILE", help="%(default)s unless given")
     given = parser.parse_args(argv)
-    bench = read_bench(given, given.split, drafting="A machine card")
+    bench = read_bench(given, drafting="A machine card")
     with whole_file(given.json) as file:
         card = measured(bench, given.name, sorted(set(given.batches)))
         json.dump(card, file, indent=1)
@@ -40,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
 
 def measured(bench: Bench, name: str, batches: Sequence[int]) -> Mapping[str, object]:
     from benchmarks._measured_card import card_of
-    from benchmarks._wide_target import ready_pair
+    from benchmarks._ready_pair import ready_pair
 
     pair, loaded = ready_pair(bench)
     facts = pair.target.facts

@@ -114,10 +114,6 @@ class Choice:
         """Return what makes the source of each text of a run. `judge` is a classifier's, for copies."""
         return partial(self.source, Given({}, judge=judge))
 
-    def setting_in(self, engine: str) -> str:
-        """Return this setting in another engine's words; nothing if that engine cannot do it."""
-        return next((one["setting"] for one in self.elsewhere() if one["engine"] == engine), "")
-
     def elsewhere(self) -> list[dict[str, str]]:
         """Return this setting in the words of each engine that can do it, as pages show it."""
         return [

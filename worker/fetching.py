@@ -1,13 +1,9 @@
-"""`python -m worker.fetching ID REVISION [ask]`: a model of the hub, brought into the cache that all Hugging Face tools
-share. It writes JSON lines: bytes `done` and `due`, and last the `folder`, or the `sentence` that says why there is
-none. With `ask` the hub is asked whether the token may have the model, even where the cache holds it."""
+"""Bring a model of the hub into the cache that all Hugging Face tools share. This runs in a process of its own."""
 
 from __future__ import annotations
 
 import errno
 import hashlib
-import json
-import sys
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -23,9 +19,9 @@ from decoding.models.folder import inspect
 from decoding.models.kinds import other_kind
 from webapp.core.disk import is_disk_full
 from webapp.core.hub import HubModel
-from worker import leash
-from worker.disk import DISK_FULL
-from worker.hub import LATER, REFUSED, UNREACHABLE
+from worker import apart
+from worker.disk import DISK_FULL, NotNow
+from worker.hub import Unreachable
 
 WANTED: dict[str, Any] = {
     "allow_patterns": ["*.safetensors", "*.json", "*.txt", "*.model", "*.jinja"],
@@ -38,20 +34,13 @@ FETCH_AGAIN = "Fetch the model again; if that does not help, something between h
 UPLOAD_INSTEAD = "A model can also be uploaded, or named by a path."
 
 
-def main(hub_id: str, revision: str, *ask: str) -> int:
-    leash.put_on()
+def fetch(hub_id: str, revision: str, *ask: str) -> str:
+    """Return the folder, and say how many bytes are `done` and `due`. With `ask` the hub is asked whether the token may
+    have the model, even where the cache holds it."""
     try:
-        _say(folder=_fetched(hub_id, revision, bool(ask)))
+        return _fetched(hub_id, revision, bool(ask))
     except Exception as error:  # whatever the network and its libraries raise
-        code, sentence = _in_words(error, hub_id, revision)
-        _say(sentence=sentence)
-        return code
-    return 0
-
-
-def _say(**found: Any) -> None:
-    sys.stdout.write(f"{json.dumps(found)}\n")  # one call: several threads write
-    sys.stdout.flush()
+        raise _in_words(error, hub_id, revision) from None
 
 
 def _fetched(hub_id: str, revision: str, must_ask: bool) -> str:
@@ -75,7 +64,7 @@ def _fetched(hub_id: str, revision: str, must_ask: bool) -> str:
     _require_model(hub_id, wanted, files)
     missing = [name for name in wanted if not _is_cached(hub_id, name, commit.resolved)]
     due = sum(files[name].size or 0 for name in missing)
-    _say(done=0, due=due)
+    apart.say(done=0, due=due)
     folder = str(snapshot_download(hub_id, revision=commit, tqdm_class=_counter(due), **WANTED))
     for name in missing:
         file = Path(folder) / name
@@ -120,7 +109,7 @@ def _counter(due: int) -> type[tqdm]:
         def update(self, n: float | None = 1) -> None:
             if self.counts and n:
                 Counter.done += int(n)
-                _say(done=min(Counter.done, due), due=due)
+                apart.say(done=min(Counter.done, due), due=due)
 
     return Counter
 
@@ -163,47 +152,48 @@ def _link(hub_id: str) -> str:
     return f"{constants.ENDPOINT}/{hub_id}"
 
 
-def _in_words(error: Exception, hub_id: str, revision: str) -> tuple[int, str]:
-    """Exit code, and a sentence: what happened, why, what to do."""
+def _in_words(error: Exception, hub_id: str, revision: str) -> Exception:
+    """Return an error whose sentence says what happened, why, and what to do."""
     link, reason = _link(hub_id), _reason(error)
     at = f" at {revision}" if revision else ""
     match error:
         case BadCheckpoint():
-            return REFUSED, str(error)
+            return error
         case errors.GatedRepoError():
-            return REFUSED, f"{hub_id} is gated.{reason} Ask for access at {link}, then {TAKE_A_TOKEN}."
+            return BadCheckpoint(f"{hub_id} is gated.{reason} Ask for access at {link}, then {TAKE_A_TOKEN}.")
         case errors.RevisionNotFoundError():
-            return REFUSED, f"{hub_id} has no revision {revision} on the hub.{reason} Choose one of {link}/tree/main."
+            return BadCheckpoint(
+                f"{hub_id} has no revision {revision} on the hub.{reason} Choose one of {link}/tree/main."
+            )
         case errors.RepositoryNotFoundError() | errors.DisabledRepoError():
-            return (
-                REFUSED,
-                f"The hub gives no {hub_id} ({link}).{reason} Check the name; if it is private, {TAKE_A_TOKEN}.",
+            return BadCheckpoint(
+                f"The hub gives no {hub_id} ({link}).{reason} Check the name; if it is private, {TAKE_A_TOKEN}."
             )
         case errors.HfHubHTTPError() if error.response.status_code in (401, 403):
-            return REFUSED, f"The hub refuses {hub_id} ({link}).{reason} If the token is wrong, {TAKE_A_TOKEN}."
+            return BadCheckpoint(f"The hub refuses {hub_id} ({link}).{reason} If the token is wrong, {TAKE_A_TOKEN}.")
         case errors.HfHubHTTPError() if error.response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
-            return LATER, f"The hub answers too many requests from here and gave no {hub_id}.{reason} Try again later."
+            return NotNow(f"The hub answers too many requests from here and gave no {hub_id}.{reason} Try again later.")
         case errors.LocalEntryNotFoundError() if constants.is_offline_mode():
-            return UNREACHABLE, (
+            return Unreachable(
                 f"HF_HUB_OFFLINE is set, and {hub_id}{at} is not whole in {constants.HF_HUB_CACHE}. Unset it, or copy "
                 f"the model there. {UPLOAD_INSTEAD}"
             )
     return _trouble(error, hub_id)
 
 
-def _trouble(error: Exception, hub_id: str) -> tuple[int, str]:
+def _trouble(error: Exception, hub_id: str) -> Exception:
     if is_disk_full(error) or "os error 28" in str(error):
-        return LATER, DISK_FULL
+        return NotNow(DISK_FULL)
     if "Consistency check failed" in str(error):
-        return REFUSED, f"A file of {hub_id} has another size than the hub announced. {FETCH_AGAIN}"
+        return BadCheckpoint(f"A file of {hub_id} has another size than the hub announced. {FETCH_AGAIN}")
     if isinstance(error, (PermissionError, NotADirectoryError, IsADirectoryError)) or (
         isinstance(error, OSError) and error.errno == errno.EROFS
     ):
-        return UNREACHABLE, (
+        return Unreachable(
             f"The cache of models cannot be used: {error.filename}: {error.strerror}. Make {constants.HF_HOME} "
             "writable for the user that runs Drafthouse, or name another folder in HF_HOME."
         )
-    return UNREACHABLE, (
+    return Unreachable(
         f"{hub_id} could not be fetched from the hub at {constants.ENDPOINT} ({type(error).__name__}). Is this machine "
         f"connected? {UPLOAD_INSTEAD}"
     )
@@ -213,7 +203,3 @@ def _reason(error: Exception) -> str:
     """Return the hub's own words as a sentence, if it said any."""
     told = (getattr(error, "server_message", None) or "").strip().rstrip(".")
     return f" {told[:300]}." if told else ""
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))

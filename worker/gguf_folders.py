@@ -1,28 +1,22 @@
-"""GGUF files made into model folders, once for each content, in a process of its own: strangers wrote them.
-
-`python -m worker.gguf_folders FILE FOLDER` makes one.
-"""
+"""GGUF files made into model folders, once for each content, in a process of its own: strangers wrote them."""
 
 from __future__ import annotations
 
 import hashlib
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 
-from decoding.errors import BadCheckpoint, DrafthouseError
+from decoding.errors import BadCheckpoint
 from decoding.models.files import WHOLE, samples
 from decoding.models.gguf.config import names_of
 from decoding.models.gguf.header import FORMATS, GgufHeader, read_gguf
-from worker import leash
+from worker import apart
 from worker.cache import FileCache
-from worker.disk import DISK_FULL, NotNow, bytes_in, tells_of_full_disk
-from worker.evidence import how_it_ended
+from worker.disk import bytes_in
 from worker.hub import OnProgress, ignore
 
 RULES = b"1"  # raise it where other folders are made of the same files
-REFUSED, FAILED = 3, 4  # exit codes; the output says why
 
 
 def folder_of_gguf(
@@ -55,37 +49,22 @@ def _name(file: Path, header: GgufHeader) -> str:
 
 
 def _make(file: Path, folder: Path, due: int, may_go_on: Callable[[], bool], on_progress: OnProgress) -> None:
-    pieces: list[bytes] = []
-
-    def look(piece: bytes) -> None:
-        pieces.append(piece)
-        on_progress(min(bytes_in(folder), due), due)
-
-    code = leash.watch(["worker.gguf_folders", str(file.absolute()), str(folder)], may_go_on, look)
-    output = b"".join(pieces).decode().strip()
-    if code == REFUSED:
-        raise BadCheckpoint(output.replace(str(folder), str(file)))
-    if tells_of_full_disk(output):
-        raise NotNow(DISK_FULL)
-    if code:
-        cause = output or f"the process that makes it was {how_it_ended(code)}"
-        raise NotNow(f"{file.name} could not be made into a model folder: {cause}.")
+    try:
+        apart.run(
+            "worker.gguf_folders:write",
+            str(file.absolute()),
+            str(folder),
+            doing=f"{file.name} could not be made into a model folder",
+            told=(BadCheckpoint,),
+            may_go_on=may_go_on,
+            on_look=lambda news: on_progress(min(bytes_in(folder), due), due),
+        )
+    except BadCheckpoint as refusal:
+        raise BadCheckpoint(str(refusal).replace(str(folder), str(file))) from None
 
 
-def main(file: str, folder: str) -> int:
-    leash.put_on()
+def write(file: str, folder: str) -> None:
+    """Make the folder, in the process of its own."""
     from decoding.models.gguf.reading import write_folder  # loads torch
 
-    try:
-        write_folder(Path(file), Path(folder))
-    except DrafthouseError as refusal:
-        sys.stdout.write(str(refusal))
-        return REFUSED
-    except OSError as error:
-        sys.stdout.write(str(error))
-        return FAILED
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(*sys.argv[1:]))
+    write_folder(Path(file), Path(folder))

@@ -1,7 +1,5 @@
-"""`python -m worker.reading_parquet FILE ROWS BYTES MEMORY`: the rows of a Parquet file as JSON lines, within bounds.
-
-In a process of its own: some kilobytes may ask for terabytes, and what dies of that must not be the worker.
-"""
+"""Write the rows of a Parquet file as JSON lines, within bounds. This runs in a process of its own: some kilobytes may
+ask for terabytes, and what dies of that must not be the worker."""
 
 from __future__ import annotations
 
@@ -16,9 +14,6 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from worker import leash
-
-REFUSED = 3  # exit code: what is said last on stderr says why
 ROWS_AT_ONCE = 16
 
 
@@ -26,31 +21,25 @@ class UnreadableParquet(Exception):
     """Why, as the rest of a sentence that begins with the file's name."""
 
 
-class ParquetRefused(UnreadableParquet):
-    def __init__(self, number: int, why: str) -> None:
-        super().__init__(f"row {number} cannot be taken: {why}.")
+def refused(number: int, why: str) -> UnreadableParquet:
+    return UnreadableParquet(f"row {number} cannot be taken: {why}.")
 
 
-def main(path: str, most_rows: int, most_bytes: int, memory: int) -> int:
-    leash.put_on()
+def write(path: str, lines: str, *bounds: str) -> None:
+    """Write the rows to the file `lines`. `bounds`: the most rows and bytes, and the bytes of memory for this."""
+    most_rows, most_bytes, memory = map(int, bounds)
     if sys.platform == "linux":  # macOS refuses such a bound; there rows and bytes are all that is bounded
         resource.setrlimit(resource.RLIMIT_AS, (memory, memory))
     byte_count = 0
-    try:
+    with Path(lines).open("wb") as file:
         for number, row in _rows(path):
             if number > most_rows:
-                raise ParquetRefused(number, f"a prompt file may have at most {most_rows} rows")
+                raise refused(number, f"a prompt file may have at most {most_rows} rows")
             line = _line(number, row)
             byte_count += len(line)
             if byte_count > most_bytes:
-                raise ParquetRefused(
-                    number, f"with it the rows make more than {most_bytes} bytes, the most of a prompt file"
-                )
-            sys.stdout.buffer.write(line)
-    except UnreadableParquet as refusal:
-        sys.stderr.write(f"\n{refusal}")
-        return REFUSED
-    return 0
+                raise refused(number, f"with it the rows make more than {most_bytes} bytes, the most of a prompt file")
+            file.write(line)
 
 
 def _rows(path: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -76,7 +65,7 @@ def _line(number: int, row: dict[str, Any]) -> bytes:
         try:
             plain[column] = _plain(value)
         except ValueError as error:
-            raise ParquetRefused(number, f"its column {column!r} holds {error}; leave that column out") from None
+            raise refused(number, f"its column {column!r} holds {error}; leave that column out") from None
     return json.dumps(plain, ensure_ascii=False).encode("utf-8", "surrogatepass") + b"\n"
 
 
@@ -112,7 +101,3 @@ def _text(value: Any) -> str:
 def _gist(error: BaseException) -> str:
     quoted = re.search(r'"([^"]+)"', str(error))
     return (quoted[1] if quoted else str(error) or type(error).__name__)[:200]
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], *map(int, sys.argv[2:])))

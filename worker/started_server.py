@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import http.client
 import os
 import shutil
 import signal
@@ -18,6 +17,7 @@ from pathlib import Path
 from decoding.errors import BadServer
 from worker import leash
 from worker.evidence import how_it_ended
+from worker.supervisor.probes import status_of
 
 PORT = "{port}"
 HOST = "127.0.0.1"
@@ -62,7 +62,7 @@ class StartedServer:
     def wait(self, cancelled: Callable[[], bool]) -> None:
         """Wait until it answers that it is healthy."""
         deadline = time.monotonic() + TIME_TO_START
-        while not self._is_healthy():
+        while status_of(f"{self.address}{self._health}", 5) != 200:
             code = self._process.poll()
             if code is not None:
                 raise BadServer(f"{self.name} {how_it_ended(code)} before it answered. It said last:\n{self._words()}")
@@ -91,16 +91,6 @@ class StartedServer:
         except (ProcessLookupError, PermissionError):
             return False
         return True
-
-    def _is_healthy(self) -> bool:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=5)
-        try:
-            connection.request("GET", self._health)
-            return connection.getresponse().status == 200
-        except (OSError, http.client.HTTPException):
-            return False
-        finally:
-            connection.close()
 
     def _words(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]

@@ -79,8 +79,8 @@ def text_of(
 ) -> Text:
     """Make a text for which this source drafts, with the pair's draft model unless it copies."""
     view = View(ends=() if source.copies else ending.end_tokens, vocab=dice.vocab, now=clock.now)
-    choosing = pair.choosings.of(dice.sampling, feature.look if feature else None)
-    drafter = SourceDrafter(source, view, dice, None if source.copies else place.draft, feature, choosing)
+    picker = pair.pickers.of(dice.sampling, feature.look if feature else None)
+    drafter = SourceDrafter(source, view, dice, None if source.copies else place.draft, feature, picker)
     return Text(prompt, most, ending, place.target, drafter, dice, Recorder(), clock)
 
 

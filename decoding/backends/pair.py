@@ -16,9 +16,8 @@ from decoding.backends.contestants.base import Contestant
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.misfit import misfit
 from decoding.choice import Choice
-from decoding.dice.choosing import Choosings
+from decoding.dice.choosing import Pickers
 from decoding.dice.sampling import Sampling
-from decoding.disco.calibration import under
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.drafting.source import Words
 from decoding.errors import BadPair, BadStrategy
@@ -58,9 +57,6 @@ class ModelPair(Backend):
     lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
     _classifiers: dict[str, DraftClassifier] = field(default_factory=dict)
-    _greedy: dict[str, tuple[DraftClassifier, DraftClassifier]] = field(
-        default_factory=dict
-    )  # as trained, and for greedy
 
     @property
     def vocab(self) -> int:
@@ -78,13 +74,13 @@ class ModelPair(Backend):
         return self.bridge.words if self.bridge and self.bridge.matches_text else self.tokenizer.decode
 
     @cached_property
-    def choosings(self) -> Choosings:
+    def pickers(self) -> Pickers:
         """The draft's ways of choosing a token where that means launching."""
         draft = self.own(self.draft)
         if draft is None:
-            return Choosings(self.vocab, self.target.device)
+            return Pickers(self.vocab, self.target.device)
         vocab = self.vocab if draft is self.draft else draft.vocab_size
-        return Choosings(vocab, draft.device)
+        return Pickers(vocab, draft.device)
 
     def require_draft(self, what: str) -> ModelRunner:
         """Return the draft. If there is none, refuse `what`, which needs it."""
@@ -111,16 +107,6 @@ class ModelPair(Backend):
 
     def classifier(self, name: str, sampling: Sampling | None = None) -> DraftClassifier:
         """The named one, or the pair's own where none is named: as trained, or as it estimates under a sampling."""
-        base = self._loaded(name)
-        if sampling is None or not sampling.is_greedy:
-            return base
-        trained, greedy = self._greedy.get(name) or (None, base)
-        if trained is not base:
-            greedy = under(base, sampling)
-            self._greedy[name] = base, greedy
-        return greedy
-
-    def _loaded(self, name: str) -> DraftClassifier:
         if name not in self._classifiers:
             folder = self.classifier_at(name)
             if folder is None:
@@ -130,7 +116,8 @@ class ModelPair(Backend):
                 )
             judges_copies_alone = bool(self.bridge and self.bridge.matches_text)
             self._classifiers[name] = load_classifier(folder, self.fingerprints, or_alone=judges_copies_alone)
-        return self._classifiers[name]
+        found = self._classifiers[name]
+        return found.greedy if sampling and sampling.is_greedy else found
 
     def usable(self, names: Iterable[str]) -> list[str]:
         """Return the classifiers among these that can decide here: on a target alone, those that know copies."""

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from decoding.choice import Choice
 from decoding.core.drafter import Drafter
-from decoding.dice.choosing import Choosings
+from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_of
@@ -19,15 +19,16 @@ from decoding.drafting.source import Given, Sight, Source, View, Words, no_words
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.messages import SpeculatorRecipe
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.retokenised import RetokenisedDrafter
+from decoding.vocabularies.shared import require_scores
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Parts:
     clock: Clock
     end_tokens: Collection[int]
     classifier: Callable[[str], DraftClassifier]
-    choosings: Choosings
+    pickers: Pickers
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
@@ -56,11 +57,11 @@ class Parts:
         if not needs_draft:
             return SourceDrafter(source, self._view(self.end_tokens), self.dice)
         if self.bridge and (source.copies or source.branches):
-            self.bridge.require_scores("A mix of copies and drafts" if source.copies else "A tree")
+            require_scores(self.bridge.method, "A mix of copies and drafts" if source.copies else "A tree")
         if self.bridge and self.bridge.matches_text:
             return self._retokenised(source, feature, self.bridge)
-        choosing = self.choosings.of(self.dice.sampling, feature.look if feature else None)
-        return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, choosing)
+        picker = self.pickers.of(self.dice.sampling, feature.look if feature else None)
+        return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, picker)
 
     def _view(self, ends: Collection[int]) -> View:
         return View(ends=ends, vocab=self.dice.vocab, now=self.clock.now, spelled=self.words)
@@ -70,15 +71,15 @@ class Parts:
         sampling = replace(self.dice.sampling, temperature=0.0)
         dice = dice_for(sampling, self._draft.vocab_size, self.dice.seed)
         view = self._view(bridge.draft_ends if self.end_tokens else ())
-        choosing = self.choosings.of(sampling, feature.look if feature else None)
-        return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, choosing), bridge)
+        picker = self.pickers.of(sampling, feature.look if feature else None)
+        return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, picker), bridge)
 
     def speculating(
         self, placement: str, settings: SpeculatorSettings, classifier: DraftClassifier | None = None
     ) -> Drafter:
         """Return a drafter that prepares drafts ahead, at the given placement."""
         if self.bridge:
-            self.bridge.require_scores("A draft beside the target")
+            require_scores(self.bridge.method, "A draft beside the target")
         dice = self.dice
         recipe = SpeculatorRecipe(
             settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint

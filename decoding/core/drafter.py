@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -36,6 +37,7 @@ class Draft:
     lost: str = ""  # why drafting has ended; set in the first round without a draft
     parents: tuple[int, ...] = ()  # of a tree: the number of the token before each, -1 at the text's end; else empty
     chances: tuple[float, ...] = ()  # the model's own probability of each token, where a GPU has computed it
+    late: Callable[[], tuple[Any, ...]] | None = None  # of a draft from elsewhere: confidence, then late estimates
 
     @property
     def aheads(self) -> list[tuple[int, ...]]:
@@ -84,7 +86,10 @@ class Draft:
 
     def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return confidence and estimates for the trace. The sequence asks for them after the verification."""
-        return self.confidence, self.estimates
+        if self.late is None:
+            return self.confidence, self.estimates
+        confidence, estimates, *_ = self.late()
+        return confidence, self.estimates or estimates
 
 
 EMPTY = Draft((), None, 0, "length", "none", 0)

@@ -13,12 +13,13 @@ import torch
 from torch import Tensor
 
 from decoding.core.drafter import EMPTY, Draft, Drafter, QueuedDraft
-from decoding.core.early_passes import EarlyPasses, early_passes_of, judges_unread
+from decoding.core.early_passes import EarlyPasses, early_passes_of, judging_of
 from decoding.core.ending import Decoded, Ending
 from decoding.dice.dice import Dice, PendingVerdict, pending_verdicts
 from decoding.dice.verify import Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched, sent_to
+from decoding.models.fast.runner import UnreadDrafts
 from decoding.models.runner import Feed, ModelRunner, Steps, TakesUnread, TreeReading, align
 from decoding.trace.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.trace.timing import Clock
@@ -55,6 +56,7 @@ class Sequence:
         self._round = 0
         self._draft = EMPTY
         self._queued: QueuedDraft | None = None  # if the target is to judge what nobody has read
+        self._judging: UnreadDrafts | None = None  # if it can
         self._late: abc.Sequence[int] = ()  # tokens that the target reads before these
         self._pending: PendingVerdict
         self._early: EarlyPasses | None = None  # if passes begin before the last choice has been read
@@ -113,15 +115,15 @@ class Sequence:
         """Draft, in steps."""
         self._round += 1
         self._began = self.clock.now()
-        self._draft, self._queued = EMPTY, None
+        self._draft, self._queued, self._judging = EMPTY, None, None
         try:
             drafted = yield from self.drafter.draft_steps(self.text, self._end - len(self.text) - 1)
             if isinstance(drafted, Draft):
                 self._draft = drafted
-            elif judges_unread(self.target, drafted):
-                self._queued = drafted
+            elif (judging := judging_of(self.target, drafted)) and judging.takes_unread(len(drafted.ids)):
+                self._queued, self._judging = drafted, judging
             else:
-                self._draft = drafted.draft
+                self._draft, self._judging = drafted.draft, judging
         except BrokenModel as error:
             self.error = error
         self._drafted = self.clock.now()
@@ -171,6 +173,8 @@ class Sequence:
         if self._queued:
             self._take(self._queued, verified - pending.took_since(self._queued.launched))
         draft = self._draft
+        if self._judging:
+            self._judging.note(draft.passes, self._queued is not None, verified - self._began)
         self._tell(draft, verdict, verified, shared)
         self._free_since = verified
         self.drafter.observe(draft, verdict)

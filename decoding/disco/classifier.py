@@ -19,6 +19,7 @@ from decoding.disco.prices import Prices, prices_at, threshold_in
 from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 
+GREEDY = "greedy"  # the calibration's part of the card
 Unit = tuple[float, float, float, float]  # weights of margin and score, the bias, the weight in the output
 
 
@@ -142,6 +143,12 @@ class DraftClassifier:
         columns = self.drafted.hidden.any(0).nonzero()[:, 0].tolist()
         return columns, *unrolled(self.drafted, columns)
 
+    @cached_property
+    def greedy(self) -> DraftClassifier:
+        """The classifier as it estimates under greedy decoding."""
+        found = Calibration.of(self.card)
+        return found.corrected(self) if found else self
+
     def at(self, costs: CostModel) -> DraftClassifier:
         """Return this classifier with its prices at these costs, used where they lie far from its card's."""
         return replace(self, prices=prices_at(self.card, costs))
@@ -167,6 +174,35 @@ class DraftClassifier:
         Path(f"{card}.part").write_text(json.dumps(self.card, indent=2) + "\n")
         Path(f"{weights}.part").replace(weights)
         Path(f"{card}.part").replace(card)
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Correction for greedy decoding of a classifier that was trained at a temperature: of a drafted token's logit, and
+    the thresholds that belong to it. Where nothing is drawn, a sure draft is right more often than its classifier has
+    learnt, and an unsure one less."""
+
+    scale: float
+    shift: float
+    thresholds: Mapping[str, float]
+    sweep: Mapping[str, Any]  # what rounds look like by the threshold of the priced rule
+    sampling: Mapping[str, Any]  # of the texts that it was fitted on
+    labelled: int  # tokens of them
+
+    @classmethod
+    def of(cls, card: Mapping[str, Any]) -> Calibration | None:
+        """Read it from a card; None if the card has none, or was made by hand."""
+        try:
+            found = cls(**card[GREEDY])
+            is_usable = found.scale > 0 and isinstance(found.shift, float) and {**found.thresholds, **found.sweep}
+            return found if is_usable else None
+        except (KeyError, TypeError):
+            return None
+
+    def corrected(self, classifier: DraftClassifier) -> DraftClassifier:
+        card = {**classifier.card, "sampling": self.sampling}
+        card |= {name: {**(card.get(name) or {}), **getattr(self, name)} for name in ("thresholds", "sweep")}
+        return replace(classifier.scaled(self.scale, self.shift), card=card, prices=classifier.prices)
 
 
 def unrolled(layers: Layers, columns: Sequence[int]) -> tuple[list[judging.Unit], float]:

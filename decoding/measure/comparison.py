@@ -89,9 +89,7 @@ class Measurement:
     repeats: int = 1
     sink_for: SinkFor = no_sink
     cancelled: Callable[[], bool] = never
-    left_out: list[tuple[SampleKey, DrafthouseError]] = field(default_factory=list)  # samples without a text, and why
     reading: PromptReader = field(init=False)
-    _wrote: set[str] = field(init=False, default_factory=set)  # labels of the choices that have written a text
 
     def __post_init__(self) -> None:
         self.reading = PromptReader(self.pair, self.prompts, self.sampling)
@@ -143,62 +141,22 @@ class Measurement:
         """Yield every sample in the order in which they run, group by group."""
         return schedule(self.prompts, self.choices, self.repeats)
 
-    def run(self, done: Callable[[SampleResult], None] = lambda sample: None) -> Iterator[list[SampleResult]]:
-        """Decode everything and yield the audited samples of one group at a time. `done` gets each sample at once.
-
-        `left_out` gets the samples that break, and those of prompts that cannot be asked."""
-        for every in self.schedule():
-            refused = [(key, why) for key in every if (why := self.refusal(key.prompt, key.repeat))]
-            self.left_out += refused
-            samples, group = list[SampleResult](), [key for key in every if not any(key is one for one, _ in refused)]
-            before = len(self.left_out)
+    def run(self, on_progress: Callable[[int], None] = lambda count: None) -> list[SampleResult]:
+        """Decode everything and return the audited samples; fewer after a cancellation. `on_progress` gets how many are
+        decoded. Raise an error if a sample breaks, or if a prompt cannot be asked."""
+        found = list[SampleResult]()
+        for group in self.schedule():
+            samples = list[SampleResult]()
             for stint in stints(group):
-                if self.cancelled():
-                    return
-                samples += self._decoded(stint, done)
-            if len(samples) + len(self.left_out) - before < len(group):
-                return  # cancelled on the way
-            yield self.audited(samples)
-
-    def _decoded(self, stint: Sequence[SampleKey], done: Callable[[SampleResult], None]) -> list[SampleResult]:
-        """Decode samples of one choice and leave out those that break. If a model here has written no text at all, it
-        cannot run: raise the error."""
-        samples, broken = list[SampleResult](), list[tuple[SampleKey, DrafthouseError]]()
-        for key, answer in self.tried(stint):
-            if isinstance(answer, DrafthouseError):
-                broken.append((key, answer))
-            else:
-                samples.append(answer)
-                self._wrote.add(answer.strategy)
-                done(answer)
-        choice = stint[0].choice
-        if len(broken) == len(stint) and choice.label not in self._wrote and choice.spec.role != "server":
-            raise broken[0][1]
-        self.left_out += broken
-        return samples
-
-    def run_whole(self, on_progress: Callable[[int], None] = lambda count: None) -> list[SampleResult]:
-        """Decode everything and return the audited samples. `on_progress` gets how many are decoded. Raise an error if
-        a sample breaks, or a prompt that follows no answer cannot be asked."""
-        decoded, samples = list[SampleResult](), list[SampleResult]()
-
-        def done(sample: SampleResult) -> None:
-            decoded.append(sample)
-            on_progress(len(decoded))
-
-        for group in self.run(done):
-            for key, error in self.left_out:
-                if not (isinstance(error, BadPrompt) and key.prompt.follows):
-                    raise error
-            samples += group
-        return samples
-
-    def sample(self, key: SampleKey) -> SampleResult:
-        """Decode one prompt by one strategy."""
-        [(_, sample)] = self.samples([key])
-        if isinstance(sample, BrokenModel):
-            raise sample
-        return sample
+                for _, answer in self.samples(stint) if not self.cancelled() else ():
+                    if isinstance(answer, BrokenModel):
+                        raise answer
+                    samples.append(answer)
+                    on_progress(len(found) + len(samples))
+            if len(samples) < len(group):
+                break  # cancelled on the way
+            found += self.audited(samples)
+        return found
 
     def tried(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | DrafthouseError]]:
         """Decode samples of one choice. An error that ends the stint, as where memory runs out, is the answer for all

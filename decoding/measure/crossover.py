@@ -18,7 +18,7 @@ def load_of(row: Row) -> Load:
     return Load(rate=row["rate"], recorded=row.get("recorded", False)) if row["rate"] else Load(row["concurrency"])
 
 
-def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = False) -> dict[str, Any]:
+def across_loads(rows: Sequence[Row], judged: RaceResults) -> dict[str, Any]:
     """Verdict, doubt and ranking of each load and of all together, and the crossover of each strategy.
 
     Rows may have a `name` for people. Before the end no ranking asks for more prompts."""
@@ -45,7 +45,7 @@ def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = F
                 "recorded": load.recorded,
                 "baseline": baseline,
                 "verdict": verdict(named, names[baseline], stage),
-                "doubt": doubt(order.sentence, is_noisy=is_noisy, told=told),
+                "doubt": doubt(order.sentence, is_noisy=judged.is_noisy, told=told),
                 "ranking": dataclasses.asdict(order),
                 "fastest": None if order.as_fast else _fastest(order, own, baseline),
             }
@@ -56,7 +56,7 @@ def across_loads(rows: Sequence[Row], judged: RaceResults, *, is_noisy: bool = F
     told = looping([{**row, "label": _settings(row, "name")} for row in rows])
     together = {
         "verdict": sentence,
-        "doubt": doubt(left, is_noisy=is_noisy, told=told),
+        "doubt": doubt(left, is_noisy=judged.is_noisy, told=told),
         "ranking": dataclasses.asdict(Ranking()),
     }
     only = found[0] if len(found) == 1 else together

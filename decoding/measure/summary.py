@@ -31,6 +31,7 @@ def repeated_8grams(tokens: Sequence[int]) -> float:
 
 
 HEAVY = 50  # percent of all cores
+NOISY_SHARE = 0.2  # of the noises; above it a verdict doubts itself
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +58,7 @@ class RaceResults:
     shown: frozenset[str]  # labels shown to be faster than the usual baseline
     stage: Stage = ENDED
     is_withheld: bool = False  # intervals are, since other programs used the machine too much
+    is_noisy: bool = False  # other programs used it for so long that the verdict doubts itself
 
 
 def judge(
@@ -65,10 +67,10 @@ def judge(
     baseline: str = "",
     *,
     stage: Stage = ENDED,
-    noises: Iterable[str] = (),
+    noises: Sequence[str] = (),
 ) -> RaceResults:
     """Judge samples, relative to the strategy that `baseline` labels, or to the usual one, at the same load. `noises`
-    are sentences on what disturbed them."""
+    are sentences on what disturbed each of them, or all together; empty where nothing did."""
     stage = dataclasses.replace(stage, repeat=1 + max((sample.repeat for sample in samples), default=0))
     by_label = _by_label(choices, samples)
     base, usual = (baselines(choices, asked) for asked in (baseline, ""))
@@ -83,7 +85,8 @@ def judge(
         )
         usually = {}
     shown = frozenset(label for label, gain in usually.items() if gain and (gain.low or 0) > 1)
-    return RaceResults(every, base, gains, whole, shown, stage, is_withheld)
+    is_noisy = sum(map(bool, noises)) > NOISY_SHARE * len(noises)
+    return RaceResults(every, base, gains, whole, shown, stage, is_withheld, is_noisy)
 
 
 def is_heavy(noises: Iterable[str]) -> bool:

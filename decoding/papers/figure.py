@@ -1,6 +1,6 @@
 """Figure of a paper as data: what was published, what it needs, and how ours is computed. Standard library only.
 
-`decoding/papers/figures` holds one module for each figure.
+`decoding/papers/figures` holds the figures.
 """
 
 from __future__ import annotations
@@ -72,6 +72,7 @@ class FigurePart:
 
 @dataclass(frozen=True)
 class Figure:
+    slug: str
     paper: Paper
     number: str  # in the paper
     title: str
@@ -82,7 +83,6 @@ class Figure:
     uses: Sequence[str] = ()  # keys of `Evidence.phases`, besides what those need
     published: Sequence[Series] = ()
     unpublished: str = ""  # why there are no published points
-    slug: str = ""  # the name of its file
 
 
 def kept_as(slug: str) -> str:

@@ -108,5 +108,5 @@ def run_all(
     pair.begin(choices)
     comparison = Measurement(pair, prompts, choices, sampling, sink_for=sink_for, cancelled=cancelled)
     comparison.warm_up()
-    samples = comparison.run_whole(on_progress)
+    samples = comparison.run(on_progress)
     return {row["label"]: row for row in report(choices, {choice.label: "" for choice in choices}, samples)}

@@ -199,10 +199,8 @@ def study(
     ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
     of a run. `texts` are texts that earlier runs wrote. If the pair has no draft, only the texts are recorded: copies
     need no more."""
-    depth, paths = (
-        CAP if tails else 0,
-        likeliest_paths() if trees and pair.draft and pair.draft.reads_trees_at_once else [],
-    )
+    grows = trees and pair.draft is not None and pair.draft.reads_trees_at_once
+    depth, paths = CAP if tails else 0, likeliest_paths() if grows else []
     recordings = record_texts(
         pair, prompts, sampling, depth, paths, texts=texts, on_progress=on_progress, cancelled=cancelled
     )

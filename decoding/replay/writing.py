@@ -22,6 +22,7 @@ from decoding.models.runner import read_prompt
 from decoding.prompts.prompt import PromptItem
 from decoding.strategies import static, suffix
 from decoding.trace.events import Recorder
+from decoding.vocabularies.shared import require_scores
 
 LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
 # If the dice fix the text, any strategy writes it, and WRITER is fast. Under ratio dice nearly every token must be
@@ -45,7 +46,7 @@ def record_texts(
     any text is written. `texts` are texts that earlier runs wrote. `trees` are for replays of likeliest paths; a
     `tail_depth` of 0 records no tails. Of a target alone, there is no draft to record along the texts."""
     if pair.bridge:
-        pair.bridge.require_scores("A recording")
+        require_scores(pair.bridge.method, "A recording")
     writer = (WRITER if sampling.fixes_the_text else DEEP_WRITER) if pair.draft else COPIER
     comparison = Measurement(pair, prompts, [writer], sampling, cancelled=cancelled)
     for prompt in prompts:

@@ -18,8 +18,7 @@ from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, metrics, training
-from decoding.disco.calibration import GREEDY, Calibration
-from decoding.disco.classifier import DraftClassifier
+from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
 from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled

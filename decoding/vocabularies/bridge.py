@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from decoding.choice import Choice
 from decoding.drafting.source import Words
 from decoding.models.runner import ModelRunner
 from decoding.vocabularies.coder import Coder
-from decoding.vocabularies.shared import Method, SharedTokens, check_scores, require_scores
+from decoding.vocabularies.shared import Method, SharedTokens
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 
 if TYPE_CHECKING:  # it loads the tokenizers library
@@ -44,14 +43,6 @@ class Bridge:
     @property
     def matches_text(self) -> bool:
         return self.method == "slem"
-
-    def require_scores(self, what: str) -> None:
-        """Refuse what needs the draft's scores of the target's tokens, if there are none."""
-        require_scores(self.method, what)
-
-    def check(self, choices: Sequence[Choice]) -> None:
-        """Refuse choices that this pair cannot run."""
-        check_scores(self.method, choices)
 
 
 def bridge_of(

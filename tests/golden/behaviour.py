@@ -31,7 +31,7 @@ from typing import Any
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.simulator import simulate
-from decoding.ssd.speculator.state import plan_for
+from decoding.ssd.speculator.speculator import plan_for
 from decoding.trace.events import Event, to_dict
 from tests.golden import documents, live, starter
 from tests.golden.documents import PLACEMENTS, PRICES, SAMPLINGS

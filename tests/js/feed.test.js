@@ -90,6 +90,34 @@ test("a sample chosen later is asked for at once", () => {
   assert.deepEqual(world.socket.sent.slice(1), [{ t: "follow", after: { old: 0 } }]);
 });
 
+test("what comes again moves nothing back, and what leaves a gap is asked for from where it is", () => {
+  const world = new World();
+  world.feed();
+  world.open();
+  for (const frame of [events("a", 1, 2, 3), events("a", 2), events("a", 6, 7), events("a", 3, 4)]) world.tell(frame);
+  world.tell({ t: "complete", sample: "a", last_seq: 5 });
+  assert.deepEqual(world.socket.sent.slice(1).map(({ after }) => after), [{ a: 3 }, { a: 4 }]);
+  world.tell(events("a", 5));
+  const end = { t: "complete", sample: "a", last_seq: 5 };
+  for (const frame of [end, end, events("a", 4, 5)]) world.tell(frame);
+  assert.deepEqual(world.frames, [events("a", 1, 2, 3), events("a", 2), events("a", 3, 4), events("a", 5), end]);
+});
+
+test("what a socket left out before the end is fetched, but what was cut off is not waited for", async () => {
+  const world = new World();
+  const feed = world.feed();
+  feed.follow({ whole: 2, cut: 1 });
+  world.open();
+  world.tell({ t: "finished" });
+  assert.equal(world.requests[0].url, "/events/?wait=0&after=whole%3A2%2Ccut%3A1");
+  const rest = [events("whole", 3), { t: "complete", sample: "whole", last_seq: 3 }, { t: "finished" }];
+  world.requests[0].answer(200, { frames: rest });
+  await settled();
+  world.requests[1].answer(200, { frames: [{ t: "finished" }] });
+  await settled();
+  assert.equal(world.requests.length, 2);
+});
+
 test("a silent line is given up and tried anew", () => {
   const world = new World();
   world.feed();

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { onCurve, pieces, valuesOf } from "../../static/js/forms/curve.js";
-import { asked, beside, canBe, fromGrids, question, sentence, toRun } from "../../static/js/forms/whatif.js";
+import { asked, beside, canBe, question, sentence, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (ratio, low = ratio - 0.1, high = ratio + 0.1) => ({ ratio, low, high, prompts: 12 });
 const ran = (strategy, params, label, ratio, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(ratio), ...more });
@@ -69,13 +69,4 @@ test("the line is broken where its price is extended, and has no gap", () => {
 test("an axis has room for points that are still to come", () => {
   assert.deepEqual(valuesOf({ points: [{ value: 4 }, { value: 8 }], missing: [6, 2] }), [2, 4, 6, 8]);
   assert.deepEqual(valuesOf({ points: [{ value: 1 }] }), [1]);
-});
-
-test("a page that is one file answers along the first slider, and once for a strategy without any", async () => {
-  const answers = fromGrids({
-    static: { param: "lookahead", of_all: { users: 1 }, answers: { 3: { label: "static:3" } } },
-    hybrid: { param: "", of_all: { users: 1 }, answers: { "": { label: "hybrid" } } },
-  });
-  assert.deepEqual((await answers("static", { lookahead: "3" })).answer, { users: 1, label: "static:3" });
-  assert.deepEqual((await answers("hybrid", {})).answer, { users: 1, label: "hybrid" });
 });

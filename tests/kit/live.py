@@ -142,9 +142,9 @@ class Watcher:
         await self.line.wait(PATIENCE)
 
     def seqs(self, sample: Any) -> list[int]:
-        """Return every seq of this sample in the order of arrival."""
+        """Return every seq of this sample in the order of arrival, without those that came again."""
         frames = [frame for frame in self.frames if frame["t"] == "events" and frame["sample"] == str(sample.pk)]
-        return [event["seq"] for frame in frames for event in frame["events"]]
+        return list(dict.fromkeys(event["seq"] for frame in frames for event in frame["events"]))
 
     def heard(self, kind: str) -> list[dict[str, Any]]:
         return [frame for frame in self.frames if frame["t"] == kind]

@@ -38,7 +38,7 @@ def decoded(choices: abc.Sequence[Choice], sampling: Sampling, **settings: objec
     world = pair()
     world.hold("", some_classifier())
     made = comparison(sampling, choices=choices, **{"pair": world, "prompts": PROMPTS, **settings})
-    return [sample for group in made.run() for sample in group]
+    return made.run()
 
 
 def fragile() -> ModelPair:

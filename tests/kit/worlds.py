@@ -17,7 +17,7 @@ from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch, decode
 from decoding.core.sequence import Sequence
-from decoding.dice.choosing import Choosings
+from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging
@@ -26,10 +26,9 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
 from decoding.models.runner import ModelRunner
-from decoding.ssd.speculator.speculator import Preparation, Speculator
+from decoding.ssd.speculator.speculator import Preparation, Question, Speculator, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.ssd.transport.messages import Question, SpeculatorRecipe
-from decoding.ssd.transport.speculators import Speculators
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder, to_dict
@@ -122,7 +121,7 @@ class World:
     draft: ModelRunner
     end_tokens: frozenset[int] = frozenset()
     draft_process: DraftProcess | None = None
-    choosings: type[Choosings] = Choosings
+    pickers: type[Pickers] = Pickers
     words: Words = no_words
     bridge: Bridge | None = None  # if the draft has another tokenizer
     clock: Callable[[], Clock] = Clock
@@ -184,7 +183,7 @@ class World:
             clock,
             self.end_tokens,
             lambda name: some_classifier(),
-            self.choosings(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
+            self.pickers(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
             self.draft_process,
             lanes=self.lanes,
             words=self.words,
@@ -207,7 +206,7 @@ class Solo:
 
     @property
     def speculator(self) -> Speculator:
-        return self._side.texts[0].speculator
+        return self._side.texts[0]
 
     def begin(self, text: abc.Sequence[int], limit: int) -> Draft:
         self._side.read(0, self._recipe, [*text], self._runner)

@@ -6,7 +6,6 @@ Without drafts they choose their own next token, one token ahead. Drafts are jud
 from __future__ import annotations
 
 from contextlib import nullcontext
-from itertools import pairwise
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -17,14 +16,14 @@ from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence, SharedPass
-from decoding.dice.choosing import Choosing, Choosings, LaunchedToken, Look
+from decoding.dice.choosing import LaunchedToken, Look, Picker, Pickers
 from decoding.dice.dice import Greedy
 from decoding.dice.sampling import Sampling
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastRunner, UnreadDrafts
 from decoding.models.runner import run_one
 from decoding.trace.events import Drafted, Recorder, Verified, to_dict
 from tests.kit.models import LLAMA, fast_runner, save
@@ -37,10 +36,7 @@ ALONE, STATIC = choose("autoregressive"), choose("static", {"lookahead": 4})
 SETTINGS: list[dict[str, Any]] = [
     {},
     {"repetition_penalty": 1.3},
-    {"temperature": 0.9},
-    {"temperature": 0.9, "repetition_penalty": 1.4},
     {"temperature": 0.9, "repetition_penalty": 0.8, "top_k": 5},
-    {"temperature": 0.9, "top_p": 0.8},
 ]
 
 
@@ -86,7 +82,7 @@ def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> 
             assert decoded(runner, no_draft(), sampling, prompt) == decoded(runner, waits(), sampling, prompt)
 
 
-@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+@pytest.mark.parametrize("settings", SETTINGS[2:], ids=str)
 def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     rehearse(runner)
@@ -121,7 +117,7 @@ def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path
     assert begun == [True] * 11 + [False]
 
 
-@pytest.mark.parametrize("by", [ALONE, STATIC], ids=label)
+@pytest.mark.parametrize("by", [STATIC], ids=label)
 def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by: Choice) -> None:
     first = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     sampling = Sampling(max_new_tokens=20, temperature=0.9, repetition_penalty=1.3, ignore_eos=True)
@@ -131,7 +127,7 @@ def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by
         for number in range(3):
             runner, draft = first.model.new_runner(), first.model.new_runner()
             rehearse(runner)
-            world = World(runner, draft, choosings=Launching)
+            world = World(runner, draft, pickers=Launching)
             made = world.sequence(by, TEXT[number : number + 6], sampling, 3, None, Recorder())
             together.append(made)
             batch.admit(made)
@@ -139,15 +135,6 @@ def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by
             batch.step()
     for number, each in enumerate(together):
         assert each.decoded == decoded(first, waits(), sampling, TEXT[number : number + 6])
-
-
-def test_rounds_that_went_ahead_follow_each_other_in_the_trace(tmp_path: Path) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    rehearse(runner)
-    _, recorder = World(runner, runner).run(ALONE, TEXT[:6], Sampling(max_new_tokens=12, ignore_eos=True))
-    rounds = [event for event in recorder.events if isinstance(event, Verified)]
-    assert len(rounds) == 12 and all(each.accepted == 0 and each.wait_ns >= 0 for each in rounds)
-    assert all(one.end_ns <= other.start_ns for one, other in pairwise(rounds))
 
 
 def test_a_model_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path) -> None:
@@ -186,7 +173,7 @@ def a_pair(tmp_path: Path, device: torch.device) -> World:
     target, draft = (captured_runner(folder, device, dtype="float32") for _ in range(2))
     noise = torch.randn(draft.decoder.embedding.shape, generator=torch.Generator().manual_seed(1))
     draft.decoder.embedding = draft.decoder.embedding + 0.02 * noise.to(device)
-    return World(target, draft, choosings=launching_on(device))
+    return World(target, draft, pickers=launching_on(device))
 
 
 def told(recorder: Recorder) -> list[dict[str, Any]]:
@@ -204,13 +191,13 @@ def test_a_draft_that_nobody_has_read_is_judged_as_one_that_was_read(
 ) -> None:
     """Also where end tokens cut drafts, and the text goes on with another token."""
     world, accepted = a_pair(tmp_path, device), set[int]()
-    launching, sampling = world.choosings, Sampling(max_new_tokens=40, **settings)
+    launching, sampling = world.pickers, Sampling(max_new_tokens=40, **settings)
     for by in (STATIC, choose("heuristic", {"initial": 2})):
         world.end_tokens = frozenset()
         whole = world.run(by, TEXT[:6], sampling, 3)[0].tokens
         for world.end_tokens in (frozenset[int](), frozenset(range(97)) - {*whole[:-5]}):
             found = []
-            for world.choosings in (launching, Calling):
+            for world.pickers in (launching, Calling):
                 decoded, recorder = world.run(by, TEXT[:6], sampling, 3)
                 found.append((decoded, told(recorder)))
             assert found[0] == found[1]
@@ -218,7 +205,43 @@ def test_a_draft_that_nobody_has_read_is_judged_as_one_that_was_read(
     assert len(accepted) > 2
 
 
-class Unread(Choosing):
+class Given(UnreadDrafts):
+    """Rounds of one of both ways take half of the time of the others."""
+
+    def __init__(self, prefers_unread: bool) -> None:
+        super().__init__()
+        self._prefers_unread = prefers_unread
+        self.rounds: list[bool] = []
+
+    def note(self, length: int, is_unread: bool, took_ns: int) -> None:
+        assert took_ns > 0
+        self.rounds.append(is_unread)
+        super().note(length, is_unread, 1000 if is_unread == self._prefers_unread else 2000)
+
+
+class Always(UnreadDrafts):
+    def takes_unread(self, length: int) -> bool:
+        super().takes_unread(length)
+        return True
+
+
+@on_a_gpu
+@pytest.mark.parametrize("prefers_unread", [True, False])
+def test_the_card_tries_both_ways_to_judge_a_draft_and_keeps_the_faster(
+    tmp_path: Path, prefers_unread: bool, device: torch.device
+) -> None:
+    world, judging = a_pair(tmp_path, device), Given(prefers_unread)
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = judging
+    for _ in range(2):
+        world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=60, ignore_eos=True))
+    assert judging.rounds[:8] == [True, False] * 4 and {*judging.rounds[8:]} == {prefers_unread}
+    times = (1, 2) if prefers_unread else (2, 1)
+    said = f"a round takes {times[0]}.0 µs with it, {times[1]}.0 µs without"
+    assert judging.told["unread draft of 4"] == f"{'used' if prefers_unread else 'not used'}; {said}"
+
+
+class Unread(Picker):
     """It counts the tokens that the host reads."""
 
     read: ClassVar[int] = 0
@@ -233,18 +256,20 @@ class Counted(LaunchedToken):
         return super().read()
 
 
-class Counting(Choosings):
-    def of(self, sampling: Sampling, look: Look | None) -> Choosing:
+class Counting(Pickers):
+    def of(self, sampling: Sampling, look: Look | None) -> Picker:
         return self._made.setdefault(sampling, Unread(sampling, self._vocab, self._device, look))
 
 
 @on_a_gpu
-@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
 def test_a_verification_is_launched_before_the_host_reads_the_draft(
     tmp_path: Path, settings: dict[str, Any], device: torch.device
 ) -> None:
     world, sampling = a_pair(tmp_path, device), Sampling(max_new_tokens=60, ignore_eos=True, **settings)
-    world.choosings = Counting
+    world.pickers = Counting
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = Always()
     world.run(STATIC, TEXT[:6], sampling)
     sequence, batch = world.sequence(STATIC, TEXT[:6], sampling, 1, None, Recorder()), Batch()
     with torch.inference_mode():
@@ -266,7 +291,10 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
 
 @on_a_gpu
 def test_the_trace_of_a_draft_that_nobody_had_read_divides_its_round(tmp_path: Path, device: torch.device) -> None:
-    _, recorder = a_pair(tmp_path, device).run(STATIC, TEXT[:6], Sampling(max_new_tokens=30, ignore_eos=True))
+    world = a_pair(tmp_path, device)
+    assert isinstance(world.target, FastRunner)
+    world.target.judging = Always()
+    _, recorder = world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=30, ignore_eos=True))
     drafts = [event for event in recorder.events if isinstance(event, Drafted)]
     verdicts = [event for event in recorder.events if isinstance(event, Verified)]
     for draft, verdict in zip(drafts, verdicts, strict=False):
@@ -287,7 +315,7 @@ def test_a_draft_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Pat
 
 
 @on_a_gpu
-@pytest.mark.parametrize("settings", SETTINGS[:4], ids=str)
+@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
 def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
     tmp_path: Path, settings: dict[str, Any], device: torch.device
 ) -> None:

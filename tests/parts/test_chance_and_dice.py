@@ -32,11 +32,6 @@ def test_the_splitmix_finaliser_is_the_published_one() -> None:
     assert outputs == [6457827717110365317, 3203168211198807973, 9817491932198370423]
 
 
-def test_a_digest_grows_with_its_text() -> None:
-    assert chance.digest([5, 6, 7]) == chance.digest([7], chance.digest([5, 6]))
-    assert len({chance.digest(text) for text in ([], [0], [0, 0], [1, 0], [0, 1])}) == 5
-
-
 def test_uniform_numbers_are_uniform_and_roles_do_not_share_them() -> None:
     numbers = {
         role: torch.tensor([chance.uniform(7, role, chance.digest([i])) for i in range(20_000)])
@@ -48,27 +43,12 @@ def test_uniform_numbers_are_uniform_and_roles_do_not_share_them() -> None:
     assert abs(torch.corrcoef(torch.stack([numbers["draft"], numbers["accept"]]))[0, 1]) < 0.025
 
 
-def test_gumbel_noise_has_the_gumbel_law() -> None:
-    noise = chance.gumbel(3, range(200), 500, CPU).flatten().double()
-    assert abs(noise.mean().item() - 0.5772157) < 0.02
-    assert abs(noise.var().item() - math.pi**2 / 6) < 0.03
-    for quantile in (0.01, 0.1, 0.5, 0.9, 0.99):
-        assert abs(torch.quantile(noise[::2], quantile).item() + math.log(-math.log(quantile))) < 0.12
-
-
 def test_the_best_of_scores_and_noise_is_a_sample_of_the_softmax() -> None:
     logits = torch.tensor([1.0, 0.0, -1.0, 2.0, 0.5])
     noise = chance.gumbel(11, range(20_000), 5, CPU)
     counts = torch.bincount((logits + noise).argmax(-1), minlength=5).double()
     expected = torch.softmax(logits.double(), -1) * 20_000
     assert ((counts - expected) ** 2 / expected).sum() < 18.5  # 4 degrees of freedom, 99.9 %
-
-
-def test_noise_belongs_to_a_position_whoever_asks_for_how_many() -> None:
-    one, other = dice(temperature=1.0, vocab=6), dice(temperature=1.0, vocab=6)
-    rows = one.noise(range(28, 36), CPU)  # type: ignore[attr-defined]  # across a block's edge
-    for position, row in zip(range(28, 36), rows, strict=True):
-        assert torch.equal(row, other.noise([position], CPU)[0])  # type: ignore[attr-defined]
 
 
 def test_noise_of_a_long_text_takes_no_more_memory_than_that_of_a_short_one() -> None:
@@ -80,9 +60,9 @@ def test_noise_of_a_long_text_takes_no_more_memory_than_that_of_a_short_one() ->
     assert torch.equal(made.noise([3], CPU), first)  # type: ignore[attr-defined]
 
 
-@pytest.mark.parametrize("vocab", [1, 17, 512, 513, 4096])
-@pytest.mark.parametrize("penalty", [1.0, 1.1, 0.8])
-@pytest.mark.parametrize("temperature", [0.0, 0.6, 1.3])
+@pytest.mark.parametrize("vocab", [1, 513])
+@pytest.mark.parametrize("penalty", [1.0, 0.8])
+@pytest.mark.parametrize("temperature", [0.0, 1.3])
 def test_a_choice_in_one_call_is_torchs_to_the_last_bit(vocab: int, penalty: float, temperature: float) -> None:
     random = torch.Generator().manual_seed(vocab)
     text = torch.randint(vocab, (40,), generator=random).tolist()
@@ -117,31 +97,6 @@ def test_compiled_noise_is_torchs_noise() -> None:
     torch.testing.assert_close(
         chance.gumbel(5, range(20), 2000, CPU), (-(-units.log()).log()).float(), rtol=2e-7, atol=0
     )
-
-
-def test_samples_of_a_comparison_have_dice_of_their_own() -> None:
-    assert len({chance.seed_for(0, prompt, repeat) for prompt in "abc" for repeat in range(3)}) == 9
-    assert chance.seed_for(1, "a", 0) != chance.seed_for(0, "a", 0)
-
-
-def test_greedy_takes_the_first_of_equal_bests() -> None:
-    assert dice().draw(torch.tensor([[1.0, 3.0, 3.0]]), [[]]).tolist() == [1]
-
-
-def test_top_k_keeps_the_k_likeliest() -> None:
-    scores = dice(vocab=4, temperature=1.0, top_k=2).scores(torch.tensor([[0.0, 3.0, 1.0, 2.0]]), [[]])
-    assert torch.isfinite(scores).tolist() == [[False, True, False, True]]
-
-
-def test_top_p_keeps_the_smallest_set_that_reaches_p() -> None:
-    logits = torch.log(torch.tensor([[0.1, 0.5, 0.15, 0.25]]))
-    kept = {
-        p: torch.isfinite(dice(vocab=4, temperature=1.0, top_p=p).scores(logits, [[]])).tolist()[0]
-        for p in (0.01, 0.6, 0.8)
-    }
-    assert kept[0.01] == [False, True, False, False]
-    assert kept[0.6] == [False, True, False, True]
-    assert kept[0.8] == [False, True, True, True]
 
 
 def test_scores_agree_with_the_processors_of_transformers() -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,8 +23,7 @@ from decoding.errors import BadCheckpoint, BadPrompt, BadPrompts
 from decoding.measure.comparison import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.worst import lines, ranked_by_loss
-from decoding.models.checkpoints import LoadedTokenizer as Encoder
-from decoding.prompts.chat.renderer import MEMORY, SANDBOX, Renderer
+from decoding.prompts.chat.renderer import Renderer
 from decoding.prompts.chat.template import template_of
 from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from tests.kit.pairs import comparison, pair
@@ -76,10 +73,8 @@ USER = {"role": "user", "content": "a"}
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"messages": "a"}, "its 'messages' is not a list"),
-        ({"messages": [{"role": "assistant", "content": "a"}]}, "its messages ask for nothing"),
+        ({"messages": [{"role": "assistant", "content": "a"}]}, "ask for nothing"),
         ({"messages": [{"role": "bot", "content": "a"}]}, "a message has the role 'bot'"),
-        ({"messages": [{"role": "user", "content": 3}]}, "the content of a message is not text"),
         (
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}]},
             "a part of the type 'image_url'; Drafthouse runs text alone, no images and no audio",
@@ -87,15 +82,11 @@ USER = {"role": "user", "content": "a"}
         ({"messages": [USER] * 1001}, "has 1,001 entries; 1,000 are the most"),
         ({"messages": [{"role": "user", "content": "\0"}]}, "hold a NUL character or half a surrogate pair"),
         ({"messages": [USER], "tools": [{"\ud800": 1}]}, "hold a NUL character or half a surrogate pair"),
-        ({"messages": [{**USER, "tool_calls": [{}]}]}, "a tool call names no function"),
         ({"messages": [USER], "max_tokens": 0}, "its max_tokens is '0'"),
         ({"messages": [USER], "timestamp": "yesterday"}, "its timestamp is 'yesterday'"),
-        ({"messages": [USER], "timestamp": 10**30}, "its timestamp is '1000"),
         ({"messages": [{"role": "user", "content": "a" * 1_000_001}]}, "more than the 1,000,000"),
-        ({"custom_id": "a", "body": "a"}, "its 'body' is not a JSON object"),
         ({"custom_id": "a", "body": {"input": "a"}}, "it has neither 'messages' nor a text as 'prompt'"),
         ({"conversations": [{"from": "gpt", "value": "a"}]}, "it has 0 turns"),
-        ({"conversations": [{"from": "martian", "value": "a"}]}, "a message is from 'martian'"),
         ({"turns": ["a"] * 257}, "it has 257 turns"),
     ],
 )
@@ -108,13 +99,6 @@ def test_a_chat_that_is_nested_without_end_is_refused() -> None:
     for _ in range(40):
         deep = {"a": [deep]}
     assert "nested deeper than 16 levels" in refusal({"messages": [USER], "tools": [deep]})
-    assert "not JSON" in refusal_of_text('{"messages": ' + "[" * 90_000)
-
-
-def refusal_of_text(text: str) -> str:
-    with pytest.raises(BadPrompts) as caught:
-        read_prompts(text, "mine.jsonl")
-    return str(caught.value)
 
 
 JSON = st.recursive(
@@ -124,7 +108,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=100, deadline=None, derandomize=True, database=None)
 @given(row=st.dictionaries(st.sampled_from(NAMES), JSON, max_size=4), form=st.sampled_from([None, *CHATS]))
 def test_any_row_is_read_or_refused_in_a_sentence(row: dict[str, Any], form: str | None) -> None:
     try:
@@ -177,12 +161,6 @@ def test_a_chat_becomes_the_text_that_transformers_makes_of_it(model: Path, rend
         assert renderer.render(chat.messages, chat.tools) == expected
 
 
-def test_the_begin_token_of_a_template_is_there_once(model: Path, renderer: Renderer) -> None:
-    (model / "chat_template.jinja").write_text(WITH_MARKS)
-    text = renderer.render([{"role": "user", "content": "hello"}])
-    assert Encoder(AutoTokenizer.from_pretrained(model)).encode(text) == [0, 3, 2, 4]
-
-
 def test_a_template_is_found_wherever_models_keep_it(model: Path) -> None:
     config = model / "tokenizer_config.json"
     known = json.loads(config.read_text())
@@ -218,7 +196,6 @@ def test_a_target_without_a_template_is_refused_with_the_cure(renderer: Renderer
         ("{{ raise_exception('Roles must alternate.') }}", "refuses its messages: Roles must alternate"),
         ("{{ messages|random }}", "No filter named 'random'"),
         ("{{ 'x'.encode('cp037') }}", "it uses a part of Jinja that is not offered here"),
-        ("{{ ''.__class__.__mro__ }}", "access to attribute '__class__'"),
         ("{{ messages.append(1) }}", "access to attribute 'append'"),
         ("{% include '/etc/passwd' %}", "no loader"),
         ("{{ 'a' * 10 ** 10 }}", "more memory than a template may take"),
@@ -232,13 +209,6 @@ def test_a_hostile_template_is_refused_in_a_sentence(
     (model / "chat_template.jinja").write_text(template)
     with pytest.raises(BadPrompt, match=reason):
         renderer.render([USER])
-
-
-def test_a_template_cannot_send_more_than_a_sentence_as_its_reason() -> None:
-    bounds = (sys.executable, "-I", str(SANDBOX), "5", str(MEMORY), "1000")
-    order = {"template": "{{ raise_exception('x' * 10 ** 8) }}", "variables": {}}
-    said = subprocess.run(bounds, input=json.dumps(order) + "\n", capture_output=True, text=True, check=True).stdout
-    assert "xxx" in said and len(said) < 1000
 
 
 def test_a_template_without_end_is_ended_and_not_run_again(model: Path) -> None:
@@ -283,7 +253,7 @@ def by_prompt(samples: list[SampleResult]) -> dict[str, dict[str, SampleResult]]
 
 def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> None:
     talk.warm_up()
-    found = by_prompt([sample for group in talk.run() for sample in group])
+    found = by_prompt(talk.run())
     assert list(found) == ["t", "t#2", "t#3", "o", "u", "u#2"]
     answers = {name: found[name]["autoregressive"] for name in found}
     assert answers["t"].rendered == "kbl"
@@ -295,19 +265,12 @@ def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> No
     assert all(s.audit and s.audit.outcome == "identical" for of in found.values() for s in of.values())
 
 
-def test_turns_also_follow_the_baseline_where_dice_give_other_texts(talk: Measurement) -> None:
-    talk.sampling = Sampling(max_new_tokens=5, temperature=1.0, dice="ratio")
-    found = by_prompt([sample for group in talk.run() for sample in group])
-    assert len({sample.text for sample in found["t"].values()}) > 1
-    assert len({sample.prompt_tokens for sample in found["t#2"].values()}) == 1
-
-
 @pytest.mark.parametrize("load", [Load(2), Load(rate=400)], ids=str)
 def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Measurement, load: Load) -> None:
-    alone = {s.prompt: s.tokens for group in talk.run() for s in group if s.strategy == "autoregressive"}
+    alone = {s.prompt: s.tokens for s in talk.run() if s.strategy == "autoregressive"}
     talk.choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     talk.__post_init__()
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     assert len(samples) == 12
     assert all(sample.tokens == alone[sample.prompt] for sample in samples)
 
@@ -315,7 +278,7 @@ def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Mea
 def test_each_repeat_follows_its_own_answers(talk: Measurement) -> None:
     talk.sampling, talk.repeats = Sampling(max_new_tokens=5, temperature=1.0), 2
     talk.choices = list(parse_choices("autoregressive"))
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     first, second = (s for s in samples if s.prompt == "t")
     assert first.text != second.text
     keys = [key for group in talk.schedule() for key in group if key.prompt.id == "t#2"]
@@ -323,45 +286,31 @@ def test_each_repeat_follows_its_own_answers(talk: Measurement) -> None:
         assert talk.reading.text(key.prompt, key.repeat) == f"kbl{answer.text}kcl"
 
 
-def test_a_turn_that_no_longer_fits_is_left_out_with_the_turns_after_it(talk: Measurement) -> None:
+def test_a_turn_that_no_longer_fits_is_refused(talk: Measurement) -> None:
     talk.pair.target.context = 12  # type: ignore[misc]
-    samples = [sample for group in talk.run() for sample in group]
-    assert {sample.prompt for sample in samples} == {"t", "t#2", "o", "u", "u#2"}
-    [why] = {str(why) for _, why in talk.left_out}
-    assert why.startswith("Prompt t#3 has") and "leaves no room" in why
+    with pytest.raises(BadPrompt, match=r"^Prompt t#3 has .* leaves no room"):
+        talk.run()
 
 
 def test_an_answer_ends_before_its_end_token(talk: Measurement) -> None:
     talk.pair.end_tokens = frozenset({int(talk.pair.tokenizer.encode("k")[0])})
     talk.choices, talk.sampling = list(parse_choices("autoregressive")), Sampling(max_new_tokens=40, temperature=1.5)
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     ended = [sample for sample in samples if sample.reason == "eos"]
     assert ended and all(sample.text == sample.answer + "k" for sample in ended)
     [first, later] = [s for s in samples if s.prompt in ("u", "u#2")]
     assert later.rendered == f"kfl{first.answer}kgl"
 
 
-def test_each_repeat_begins_elsewhere_and_asks_turns_in_order(talk: Measurement) -> None:
-    talk.repeats, talk.choices = 3, list(parse_choices("autoregressive"))
-    asked = [(key.repeat, key.prompt) for group in talk.schedule() for key in group]
-    firsts = [next(prompt.id for repeat, prompt in asked if repeat == wanted) for wanted in range(3)]
-    assert len(set(firsts)) > 1
-    for repeat in range(3):
-        order = [prompt.id for at, prompt in asked if at == repeat]
-        later = [prompt for at, prompt in asked if at == repeat and prompt.follows]
-        assert later and all(order.index(prompt.follows) + 1 == order.index(prompt.id) for prompt in later)
-    assert len([sample for group in talk.run() for sample in group]) == len(asked) and not talk.left_out
-
-
 def test_a_server_that_does_not_say_what_it_accepted_is_ranked_by_its_time(talk: Measurement) -> None:
-    [base, *_] = [[s for s in group if s.strategy == "autoregressive"] for group in talk.run()]
+    base = [next(s for s in talk.run() if s.strategy == "autoregressive")]
     silent = [dataclasses.replace(sample, num_draft_tokens=None, num_accepted_draft_tokens=None) for sample in base]
     [loss] = ranked_by_loss(silent, base)
     assert (loss.speedup, loss.draft_acceptance_rate) == (1, None)
 
 
 def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Measurement) -> None:
-    samples = [sample for group in talk.run() for sample in group]
+    samples = talk.run()
     base = [sample for sample in samples if sample.strategy == "autoregressive"]
     slow = {"t#3": 4, "o": 2}  # how many times as long
     own = [
@@ -380,16 +329,9 @@ def test_prompts_are_ranked_by_what_they_lose_and_read_again(talk: Measurement) 
     assert json.loads(written[1])["answer"] == answered["o"]
 
 
-def test_the_worst_plain_prompts_are_read_again_as_they_were() -> None:
-    prompts = [PromptItem("x", "ab", "letters", "", "c")]
-    [group] = comparison(prompts=prompts, choices=list(parse_choices("autoregressive"))).run()
-    [line] = lines(ranked_by_loss(group, group), prompts, group)
-    assert read_prompts(line, "worst.jsonl") == prompts
-
-
 def test_a_logged_request_gets_no_more_tokens_than_it_asked_for() -> None:
     prompts = [PromptItem("short", "ab", max_tokens=3), PromptItem("long", "ab", max_tokens=90)]
     choices: list[Choice] = list(parse_choices("autoregressive,static:3"))
-    samples = [s for group in comparison(prompts=prompts, choices=choices).run() for s in group]
+    samples = comparison(prompts=prompts, choices=choices).run()
     assert [len(sample.tokens) for sample in samples] == [3, 3, 12, 12]
     assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -34,13 +33,8 @@ def folder(saved: Path, tmp_path: Path) -> Path:
 
 def test_facts_are_read_without_loading_anything(folder: Path) -> None:
     facts = inspect(folder)
-    assert (facts.family, facts.runner, facts.dtype, facts.vocab_size, facts.context) == (
-        "llama",
-        "fast",
-        "bfloat16",
-        97,
-        128,
-    )
+    found = facts.family, facts.runner, facts.dtype, facts.vocab_size, facts.context
+    assert found == ("llama", "fast", "bfloat16", 97, 128)
     weights = load_file(folder / "model.safetensors").values()
     assert facts.parameters == sum(tensor.numel() for tensor in weights)
     assert facts.weight_bytes == 2 * facts.parameters
@@ -63,7 +57,7 @@ def test_loading_imports_no_compiler(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("model_type", ["llama", "deepseek_v2"])
-@pytest.mark.parametrize("named", ["PreTrainedTokenizerFast", "LlamaTokenizer", "Qwen2TokenizerFast", "Unheard", None])
+@pytest.mark.parametrize("named", ["LlamaTokenizer", "Unheard", None])
 def test_a_tokenizer_has_the_class_that_the_library_would_choose(
     folder: Path, model_type: str, named: str | None
 ) -> None:
@@ -105,10 +99,6 @@ def headless(folder: Path) -> None:
     (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 17\n")
 
 
-def greedy_header(folder: Path) -> None:
-    (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2**62) + b"{}" + bytes(100))
-
-
 def without_a_tensor(folder: Path) -> None:
     file = folder / "model.safetensors"
     tensors = load_file(file)
@@ -140,10 +130,6 @@ def as_adapter(folder: Path) -> None:
     (folder / "config.json").rename(folder / "adapter_config.json")
 
 
-def as_pipeline(folder: Path) -> None:
-    (folder / "config.json").rename(folder / "model_index.json")
-
-
 def in_8_bits(folder: Path) -> None:
     file = folder / "model.safetensors"
     name = "model.layers.1.mlp.up_proj.weight"
@@ -154,24 +140,19 @@ def in_8_bits(folder: Path) -> None:
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no folder": (lambda folder: shutil.rmtree(folder), "not a folder"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
-    "broken config": (lambda folder: (folder / "config.json").write_text("{"), "not JSON"),
     "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
-    "unknown architecture": (lambda folder: set_config(folder, model_type="warp9"), "cannot load .* it is a 'warp9'"),
+    "unknown architecture": (
+        lambda folder: set_config(folder, model_type="warp9"),
+        r"cannot load .* it is a 'warp9'\. .*never code that comes with a model",
+    ),
     "a model of pictures": (
         lambda folder: set_config(folder, model_type="llava", architectures=[], vision_config={}),
         "cannot load .* it is a 'llava' for pictures",
     ),
-    "remote code": (
-        lambda folder: set_config(folder, model_type="warp9", auto_map={"AutoModelForCausalLM": "warp.Warp"}),
-        "never code that comes with a model",
+    "AWQ": (
+        lambda folder: set_config(folder, quantization_config={"quant_method": "awq"}),
+        r"quantised checkpoint \(AWQ\).*bf16 folder.*server",
     ),
-    **{
-        name: (
-            lambda folder, method=method: set_config(folder, quantization_config={"quant_method": method}),
-            rf"quantised checkpoint \({name}\).*bf16 folder.*server",
-        )
-        for name, method in (("AWQ", "awq"), ("FP8", "fp8"))
-    },
     "bitsandbytes by its flags": (
         lambda folder: set_config(folder, quantization_config={"load_in_4bit": True}),
         r"quantised checkpoint \(bitsandbytes\)",
@@ -187,7 +168,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "ModelOpt": (lambda folder: (folder / "hf_quant_config.json").write_text("{}"), r"checkpoint \(ModelOpt\)"),
     "FP8 without a word": (in_8_bits, r"quantised checkpoint \(FP8\)"),
     "LoRA": (as_adapter, "is an adapter .LoRA.*merge_and_unload"),
-    "diffusers": (as_pipeline, "is a pipeline of diffusers"),
     **{
         name: (
             lambda folder, told=told: set_config(folder, **told),
@@ -195,7 +175,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         )
         for name, told in (
             ("EAGLE-3", {"architectures": ["LlamaForCausalLMEagle3"]}),
-            ("MTP", {"architectures": ["DeepSeekMTPModel"]}),
             ("speculators", {"speculators_config": {}}),
         )
     },
@@ -208,7 +187,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "pickle": (as_a_pickle, "pickle.*save_pretrained"),
     "torn weights": (torn, "torn: its header describes"),
     "weights left behind by git": (headless, "git lfs pull"),
-    "a header larger than its file": (greedy_header, "no header that fits"),
     "missing tensor": (without_a_tensor, r"lacks 1 of .*layers\.1\.mlp\.up_proj\.weight"),
     "missing shard": (without_a_shard, r"lacks 1 of the .*model-00002"),
     "other shape": (lambda folder: set_config(folder, hidden_size=96, head_dim=8), "by config.json"),
@@ -239,15 +217,7 @@ def test_a_model_too_large_for_the_machine_is_refused_before_it_is_read(folder: 
     set_config(folder, max_position_embeddings=2**24)
     with pytest.raises(OutOfMemory, match=r"needs .* GiB .* has .* GiB free"):
         context_that_fits(inspect(folder), "auto", torch.device("cpu"), 2**24, free=2**30)
-
-
-def test_a_context_is_chosen_that_fits(folder: Path) -> None:
-    def chosen() -> int | None:
-        return context_that_fits(inspect(folder), "auto", torch.device("cpu"), None, free=2**30)
-
-    assert chosen() == 128
-    set_config(folder, max_position_embeddings=2**24)
-    assert 2**16 < (chosen() or 0) < 2**24
+    assert 2**16 < (context_that_fits(inspect(folder), "auto", torch.device("cpu"), None, free=2**30) or 0) < 2**24
 
 
 def test_a_tied_embedding_that_memory_holds_twice_is_counted_twice(tmp_path: Path) -> None:

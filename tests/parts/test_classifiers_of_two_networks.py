@@ -10,7 +10,7 @@ import torch
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
 from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
-from decoding.disco.copies import judge_of, row_of
+from decoding.disco.copies import row_of
 from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
 from decoding.errors import BadStrategy
@@ -31,7 +31,7 @@ def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClas
     return DraftClassifier(of_drafts.drafted, of_copies.drafted)
 
 
-@pytest.mark.parametrize("network", OF_DRAFTS)
+@pytest.mark.parametrize("network", OF_DRAFTS[:1])
 def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, network) -> None:  # type: ignore[no-untyped-def]
     drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
     ours, both = How().train(network, drafts, drafts), How("sources").train(network, labelled, labelled)
@@ -39,15 +39,6 @@ def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, netwo
     for ahead in range(40):
         assert both.unrolled(ahead) == ours.unrolled(ahead)  # no more units to ask
     assert (both.quick, both.glances) == (ours.quick, ours.glances) and both.knows_copies
-
-
-def test_it_judges_copied_tokens_as_one_of_a_target_alone_does() -> None:
-    of_drafts, of_copies = looking_at(features.QUICK), looking_at(OF_COPIES.columns)
-    both = both_of(of_drafts, of_copies)
-    rows = torch.tensor([row_of(match, ahead) for match in MATCHES for ahead in (0, 3, 19, 200)])
-    assert torch.equal(both(rows), of_copies(rows))
-    judge, alone = judge_of(both), judge_of(of_copies)
-    assert [judge(match, 2) for match in MATCHES] == [alone(match, 2) for match in MATCHES]
 
 
 def test_both_networks_are_stored_and_read_again_with_or_without_torch(tmp_path: Path) -> None:
@@ -104,13 +95,6 @@ def of_size(classifier: DraftClassifier, count: int) -> DraftClassifier:
     repeats = -(-count // len(hidden))
     units = (hidden.repeat(repeats, 1)[:count], hidden_bias.repeat(repeats)[:count])
     return DraftClassifier(Layers(*units, out.repeat(1, repeats)[:, :count], out_bias))
-
-
-def test_a_card_judges_by_drafted_tokens_and_on_a_target_alone_by_copied_ones(labelled) -> None:  # type: ignore[no-untyped-def]
-    is_copied = labelled.rows[:, features.NAMES.index("copied")] > 0
-    drafts, copies = labelled.only(~is_copied), labelled.only(is_copied)
-    assert len(How("sources").judged(labelled).rows) == len(drafts.rows)
-    assert len(How("sources").judged(copies).rows) == len(copies.rows)
 
 
 def test_too_few_copied_tokens_are_refused_by_their_kind(labelled) -> None:  # type: ignore[no-untyped-def]

@@ -20,7 +20,7 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.measure.comparison import Warmed
 from decoding.measure.sample import SampleResult
-from decoding.measure.schedule import SampleKey, order
+from decoding.measure.schedule import SampleKey, order, stints
 from decoding.measure.summary import report
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, EventSink, Finished, Recorder
@@ -57,19 +57,18 @@ def test_each_repeat_begins_at_another_prompt() -> None:
 
 
 def test_every_sample_is_there_once_and_audited() -> None:
-    told: list[SampleResult] = []
-    groups = list(comparison(repeats=2).run(told.append))
-    assert [len(group) for group in groups] == [4] * 6
-    assert len({(s.strategy, s.prompt, s.repeat) for group in groups for s in group}) == len(told) == 24
-    for group in groups:
-        assert {s.audit.outcome for s in group if s.audit} == {"identical"}
-        assert len({s.text for s in group}) == 1
+    told: list[int] = []
+    samples = comparison(repeats=2).run(told.append)
+    assert len({(s.strategy, s.prompt, s.repeat) for s in samples}) == len(samples) == 24
+    assert told == [*range(1, 25)]
+    assert {s.audit and s.audit.outcome for s in samples} == {"identical"}
+    assert len({(s.prompt, s.text) for s in samples}) == len(PROMPTS)
 
 
 @pytest.mark.parametrize(("dice", "outcome"), [("shared", "identical"), ("ratio", "not_compared")])
 def test_sampled_texts_are_compared_only_where_the_dice_fix_them(dice: str, outcome: str) -> None:
     sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=12)  # type: ignore[arg-type]
-    samples = [s for group in comparison(sampling).run() for s in group]
+    samples = comparison(sampling).run()
     assert {s.audit.outcome for s in samples if s.audit} == {outcome}
 
 
@@ -77,11 +76,7 @@ def test_each_prompt_and_repeat_has_luck_of_its_own_and_a_second_run_the_same() 
     sampling = Sampling(temperature=1.0, max_new_tokens=12)
     same_prompt = [PromptItem(name, "ab") for name in "xyz"]
     runs = [
-        {
-            (s.prompt, s.repeat): s.text
-            for group in comparison(sampling, prompts=same_prompt, repeats=2).run()
-            for s in group
-        }
+        {(s.prompt, s.repeat): s.text for s in comparison(sampling, prompts=same_prompt, repeats=2).run()}
         for _ in range(2)
     ]
     assert runs[0] == runs[1]
@@ -97,7 +92,7 @@ def test_the_sink_of_a_sample_gets_its_whole_trace_and_the_warm_up_gets_none() -
     made = comparison(sink_for=sink_for)
     made.warm_up()
     assert not sinks
-    samples = [s for group in made.run() for s in group]
+    samples = made.run()
     for sample in samples:
         events: list[Event] = sinks[sample.strategy, sample.prompt].events
         assert isinstance(events[-1], Finished)
@@ -138,7 +133,7 @@ def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
     made = comparison(sampling, pair=ready, prompts=texts, choices=parse_choices("autoregressive,static:2"))
     made.warm_up(is_thorough=True)
     recorded = [rehearsal.recorded for rehearsal in rehearsals]
-    assert len(list(made.run())) == 3
+    assert len(made.run()) == 6
     assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)
 
 
@@ -148,7 +143,7 @@ def test_a_sample_says_how_many_passes_were_captured_in_its_time(tmp_path: Path)
     rehearsal = rehearse(runner)
     ready = dataclasses.replace(pair(), target=runner, dtype=torch.float32)
     made = comparison(pair=ready, prompts=PROMPTS[:2], choices=parse_choices("autoregressive"))
-    first, second = made.run_whole()  # without a warm-up
+    first, second = made.run()  # without a warm-up
     assert (first.captures, second.captures) == (rehearsal.recorded, 0) and first.captures
     [row] = report(made.choices, {"autoregressive": "fast"}, [first, second])
     assert row["captures"] == first.captures
@@ -171,29 +166,27 @@ def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) 
     made = comparison(sampling, pair=ready, prompts=texts, choices=choices)
     made.warm_up(is_thorough=True)
     recorded = [rehearsal.recorded for rehearsal in rehearsals]
-    assert len(list(made.run())) > 0
+    assert made.run()
     assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)
 
 
 def test_cancelling_stops_at_once_and_keeps_what_is_done() -> None:
-    told: list[SampleResult] = []
+    told: list[int] = []
     made = comparison(cancelled=lambda: len(told) >= 6)
-    groups = list(made.run(told.append))
-    assert (len(groups), len(told)) == (1, 6)
+    assert (len(made.run(told.append)), len(told)) == (4, 6)
 
 
 @pytest.mark.parametrize(
     ("prompt", "sentence"),
     [(PromptItem("hollow", ""), "Prompt hollow is empty"), (PromptItem("vast", "ab" * 8), "Prompt vast has 16 tokens")],
 )
-def test_a_prompt_that_cannot_be_decoded_is_named_and_left_out(prompt: PromptItem, sentence: str) -> None:
+def test_a_prompt_that_cannot_be_decoded_is_named(prompt: PromptItem, sentence: str) -> None:
     made = comparison(
         pair=pair(context=16), prompts=[prompt, PromptItem("good", "ab")], sampling=Sampling(max_new_tokens=4)
     )
-    assert {sample.prompt for group in made.run() for sample in group} == {"good"}
-    assert {key.prompt.id for key, _ in made.left_out} == {prompt.id} and sentence in str(made.left_out[0][1])
+    assert sentence in str(made.refusal(prompt)) and made.refusal(made.prompts[1]) is None
     with pytest.raises(BadPrompt, match=sentence):
-        made.run_whole()
+        made.run()
 
 
 @pytest.mark.parametrize(("tie", "error", "outcome"), [(1e-15, 1e-14, "tie"), (0.5, 1.0, "divergent")])
@@ -202,7 +195,7 @@ def test_a_difference_within_rounding_is_a_tie_and_any_other_is_real(tie: float,
     best = own.argmax(-1, keepdim=True)
     own = own.scatter(1, (best + 1) % len(LETTERS), own.gather(1, best) - tie)  # every row's best two lie this close
     made = comparison(pair=pair(RoundsDifferently(own, error)), choices=parse_choices("autoregressive,static:3"))
-    audits = [s.audit for group in made.run() for s in group if s.strategy == "static:3" and s.audit]
+    audits = [s.audit for s in made.run() if s.strategy == "static:3" and s.audit]
     assert {a.outcome for a in audits} == {outcome}
     for found in audits:
         assert found.position is not None and found.token != found.expected
@@ -219,7 +212,7 @@ class Hungry(TableRunner):
 def test_memory_that_runs_out_under_way_is_told_with_its_prompt_and_strategy() -> None:
     own, _ = tables(len(LETTERS), 7)
     with pytest.raises(OutOfMemory, match="not enough memory for prompt one under autoregressive"):
-        list(comparison(pair=pair(Hungry(own, 4096, state_of))).run())
+        comparison(pair=pair(Hungry(own, 4096, state_of))).run()
 
 
 def test_memory_that_runs_out_on_one_prompt_costs_the_samples_of_that_prompt_alone() -> None:
@@ -227,5 +220,7 @@ def test_memory_that_runs_out_on_one_prompt_costs_the_samples_of_that_prompt_alo
     own, _ = tables(len(LETTERS), 7)
     prompts = [*PROMPTS, PromptItem("long", LETTERS, "x")]
     made = comparison(Sampling(max_new_tokens=4), pair=pair(Hungry(own, 4096, state_of)), prompts=prompts)
-    assert [len(group) for group in made.run()] == [len(CHOICES)] * 3 + [0]
-    assert {(key.prompt.id, type(error)) for key, error in made.left_out} == {("long", OutOfMemory)}
+    answers = [one for group in made.schedule() for stint in stints(group) for one in made.tried(stint)]
+    assert len(answers) == 4 * len(CHOICES)
+    assert {key.prompt.id for key, answer in answers if isinstance(answer, OutOfMemory)} == {"long"}
+    assert {key.prompt.id for key, answer in answers if isinstance(answer, SampleResult)} == {p.id for p in PROMPTS}

@@ -23,26 +23,27 @@ from tests.kit.worlds import some_classifier
 pytestmark = pytest.mark.slow
 
 
-def trained(
-    columns: Sequence[str] = features.NAMES,
-) -> tuple[DraftClassifier, training.Labelled, list[training.Progress]]:
-    told: list[training.Progress] = []
-    parts = [training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(60), range(60, 90), range(90, 120))]
-    return training.train(parts[0], parts[1], columns=columns, on_progress=told.append), parts[2], told
+Parts = Sequence[training.Labelled]  # to learn from, to stop by, and to measure on
 
 
-def test_training_learns_to_tell_accepted_from_refused_and_means_its_probabilities() -> None:
-    classifier, unseen, told = trained()
+@pytest.fixture(scope="module")
+def parts() -> Parts:
+    return [training.label(many(SAMPLINGS[1], seeds)) for seeds in (range(60), range(60, 90), range(90, 120))]
+
+
+def test_training_learns_to_tell_accepted_from_refused_and_means_its_probabilities(parts: Parts) -> None:
+    told, (learnt, held_out, unseen) = list[training.Progress](), parts
+    classifier = training.train(learnt, held_out, columns=features.NAMES, on_progress=told.append)
     found = metrics.measure(classifier(unseen.rows), unseen.accepted)
     assert found.auc > 0.75
     assert found.calibration_error < 0.06
     assert told[-1].held_out_loss < told[0].held_out_loss
-    again, *_ = trained()  # the same seed trains the same classifier
+
+
+def test_an_ablation_does_not_look_at_what_it_must_not_see_and_a_seed_trains_the_same_again(parts: Parts) -> None:
+    *_, unseen = parts
+    classifier, again = (training.train(unseen, unseen, columns=("entropy",)) for _ in range(2))
     assert torch.equal(again.drafted.hidden, classifier.drafted.hidden)
-
-
-def test_an_ablation_does_not_look_at_what_it_must_not_see() -> None:
-    classifier, unseen, _ = trained(columns=("entropy",))
     changed = unseen.rows.clone()
     changed[:, [i for i, name in enumerate(features.NAMES) if name != "entropy"]] += 5.0
     torch.testing.assert_close(classifier(changed), classifier(unseen.rows))
@@ -88,8 +89,8 @@ def labelled(rows: torch.Tensor, accepted: torch.Tensor) -> training.Labelled:
         (lambda p: labelled(p.rows * torch.nan, p.accepted), "are NaN or infinite"),
     ],
 )
-def test_what_teaches_nothing_is_refused_in_words(spoil, sentence: str) -> None:  # type: ignore[no-untyped-def]
-    part = training.label(many(SAMPLINGS[1], range(12)))
+def test_what_teaches_nothing_is_refused_in_words(parts: Parts, spoil, sentence: str) -> None:  # type: ignore[no-untyped-def]
+    *_, part = parts
     with pytest.raises(BadStrategy, match=sentence):
         training.train(spoil(part), part)
     with pytest.raises(BadStrategy, match="no recording"):
@@ -102,13 +103,6 @@ def test_the_area_under_the_curve_counts_pairs() -> None:
     pairs = [(a, b) for a in range(5) for b in range(5) if y[a] == 1 and y[b] == 0]
     expected = sum((p[a] > p[b]) + 0.5 * (p[a] == p[b]) for a, b in pairs) / len(pairs)
     assert metrics.area_under_roc(p, y) == pytest.approx(float(expected))
-
-
-def test_the_curves_end_where_they_must() -> None:
-    found = metrics.measure(torch.tensor([0.9, 0.6, 0.4, 0.2]), torch.tensor([1.0, 1.0, 0.0, 0.0]))
-    assert found.roc[0] == (1.0, 1.0) and found.roc[-1] == (0.0, 0.0)
-    assert found.f1 == found.auc == 1.0
-    assert sum(count for _, _, count in found.reliability) == 4
 
 
 @pytest.fixture(scope="module")

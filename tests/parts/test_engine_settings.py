@@ -115,10 +115,6 @@ def test_transformers_reads_every_setting_and_keeps_it() -> None:
         config.validate(strict=True)
 
 
-def test_a_schedule_that_never_drafts_sets_nothing_because_vllm_refuses_a_config_without_drafts() -> None:
-    assert scheduled("1:0/64:0") == []
-
-
 def test_engines_with_one_lookahead_get_the_one_for_few_texts_and_are_told_for_how_many() -> None:
     found = {export.engine: export for export in scheduled("2:5/16:2/64:0")}
     assert "--spec-draft-n-max 5 --parallel 2" in found["llama.cpp"].setting

@@ -43,14 +43,6 @@ from tests.kit.worlds import World, state_of
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("load", [Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_a_comparison_at_any_load_is_the_text_of_one_user(load: Load) -> None:
-    choices = parse_choices("autoregressive,static:3,disco,lookup:4,ngram=3,ssd:4,branches=12,backup=neural")
-    alone = decoded(choices, SAMPLINGS["ratio"])
-    together = decoded([choice.at(load) for choice in choices], SAMPLINGS["ratio"])
-    assert texts(together) == texts(alone)
-
-
 @torch.inference_mode()
 def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     passes: list[int] = []
@@ -162,11 +154,6 @@ def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_c
     )
 
 
-def test_memory_that_is_free_now_is_what_caches_may_take() -> None:
-    endless, two = pair(context=2**60), choose("static").at(Load(2))
-    assert "memory holds the caches of 1 text" in endless.hardware_of(two)
-
-
 def at_once(samples: abc.Sequence[SampleResult]) -> int:
     """The most samples that were decoded at one moment."""
     spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
@@ -197,26 +184,20 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
     choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
     made = Measurement(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
-    samples = [sample for group in made.run() for sample in group]
+    answers = [one for group in made.schedule() for stint in stints(group) for one in made.tried(stint)]
+    broken = [(key.choice.label, key.prompt.id) for key, answer in answers if isinstance(answer, BrokenModel)]
+    samples = made.audited([answer for _, answer in answers if isinstance(answer, SampleResult)])
+    assert sorted(broken) == sorted((choice.label, "bad") for choice in choices)
     assert Counter(sample.prompt for sample in samples) == {prompt.id: 2 for prompt in sound}
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
-    assert {(key.choice.label, key.prompt.id) for key, _ in made.left_out} == {(c.label, "bad") for c in choices}
-    assert all(isinstance(error, BrokenModel) for _, error in made.left_out)
     with pytest.raises(BrokenModel, match="NaN"):
-        made.run_whole()
-
-
-def test_a_strategy_that_writes_no_text_at_all_ends_the_comparison() -> None:
-    bad = [PromptItem(str(number), "k") for number in range(4)]
-    made = Measurement(fragile(), bad, [choose("static").at(Load(2))], Sampling(max_new_tokens=6))
-    with pytest.raises(BrokenModel, match="NaN"):
-        list(made.run())
+        made.run()
 
 
 def test_cancelling_a_full_batch_ends_it_at_once() -> None:
-    told: list[SampleResult] = []
+    told: list[int] = []
     made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
-    assert list(made.run(told.append)) == []
+    assert made.run(told.append) == []
     assert 2 <= len(told) < len(PROMPTS)
 
 
@@ -277,11 +258,6 @@ def test_a_user_of_a_closed_loop_asks_again_when_he_has_his_answer() -> None:
 def test_a_load_that_cannot_be_is_refused(concurrencies: list[int], rates: list[float], words: str) -> None:
     with pytest.raises(BadLoad, match=words):
         loads(concurrencies, rates)
-
-
-def test_loads_run_from_the_lightest_to_the_heaviest() -> None:
-    assert loads([8, 1], [2.0]) == (ONE, Load(8), Load(rate=2.0))
-    assert loads([], []) == (ONE,)
 
 
 # Figures --------------------------------------------------------------------------------------------------------------

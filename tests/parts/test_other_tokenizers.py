@@ -7,46 +7,21 @@ import math
 import pytest
 import torch
 
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import choose, parse_choices
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadStrategy
 from decoding.models.runner import align
-from decoding.trace.events import Drafted, Verified
-from decoding.vocabularies.shared import Method
+from decoding.trace.events import Drafted
+from decoding.vocabularies.shared import Method, check_scores
 from tests.kit.table import TableRunner
-from tests.kit.worlds import RANKED, STATES, World, label, tables
-from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, WHOLE, bridge, bridged, spelling
+from tests.kit.worlds import RANKED, World
+from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, bridge, bridged, spelling
 
 GREEDY = Sampling(max_new_tokens=40)
 SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)
-PENALISED = Sampling(temperature=0.9, dice="shared", repetition_penalty=1.4, top_k=5, max_new_tokens=40)
 TEXTUAL = [choice for choice in RANKED if choice.strategy not in ("oracle", "ssd", "ssd-disco")]
 COPYING = parse_choices("lookup:4,suffix:0.05")
-SCORED = parse_choices("tree:4x2,tree:auto,hybrid,best-source")
-
-
-@pytest.mark.parametrize("choice", RANKED, ids=label)
-@pytest.mark.parametrize("dice", ["ratio", "shared"])
-def test_with_the_targets_own_tokens_a_translated_draft_drafts_what_it_drafts_untranslated(
-    choice: Choice, dice: str
-) -> None:
-    sampling = Sampling(temperature=0.8, dice=dice, max_new_tokens=40)  # type: ignore[arg-type]
-    plain = World.of_tables(12, 3)
-    own = bridge(WHOLE, WHOLE, "tli")
-    translated = World(plain.target, own.over(plain.draft), bridge=own)
-    for seed in range(3):
-        (text, recorder), (expected, wanted) = (
-            each.run(choice, [3, 1], sampling, seed) for each in (translated, plain)
-        )
-        assert text == expected
-        assert [told(event) for event in recorder.events] == [told(event) for event in wanted.events]
-
-
-def told(event: object) -> object:
-    if isinstance(event, Drafted):
-        return event.tokens, event.stop, event.lookahead, event.confidence
-    return (event.accepted, event.token, event.outcome) if isinstance(event, Verified) else type(event)
 
 
 def test_a_translated_draft_says_only_shared_tokens_and_their_probabilities_add_up() -> None:
@@ -80,9 +55,9 @@ def test_strategies_that_need_the_drafts_scores_are_refused_where_text_is_matche
     made = bridge(LETTERS, OTHERS, "slem")
     for asked in parse_choices("ssd,ssd-disco,oracle,hybrid,hybrid:newest,best-source,tree:auto,tree:4x2,tree:3/21/1"):
         with pytest.raises(BadStrategy, match=r"matches text \(SLEM\)"):
-            made.check([choose("static"), asked])
-        bridge(LETTERS, OTHERS, "tli").check([asked])
-    made.check([*TEXTUAL, *COPYING])
+            check_scores(made.method, [choose("static"), asked])
+        check_scores(bridge(LETTERS, OTHERS, "tli").method, [asked])
+    check_scores(made.method, [*TEXTUAL, *COPYING])
     with pytest.raises(BadStrategy, match="SLEM"):
         bridged(LETTERS, OTHERS, "slem").run(choose("ssd"), [0], GREEDY)
 
@@ -126,18 +101,6 @@ def test_the_drafts_end_token_proposes_the_targets(method: Method) -> None:
     assert (decoded.tokens, decoded.reason) == ([1, 2], "eos")
     [drafted] = [event for event in recorder.events if isinstance(event, Drafted)]
     assert (drafted.tokens, drafted.stop) == ((1, 2), "eos")
-
-
-def test_shared_noise_is_that_of_the_targets_ids() -> None:
-    """With the target's own scores, a draft of turned ids is never wrong."""
-    made = bridge(WHOLE, spelling(*"abcdefghijkl"), "tli")
-    theirs, _ = tables(12, 4)
-    turned = TableRunner(theirs[:, list(range(11, -1, -1))][[*range(STATES)]], state_of=lambda text: 0)
-    same = TableRunner(theirs[[0] * STATES], state_of=lambda text: 0)
-    found = World(same, made.over(turned), bridge=made)
-    _, recorder = found.run(choose("static", {"lookahead": 3}), [5], SHARED, seed=2)
-    verdicts = [event for event in recorder.events if isinstance(event, Verified)]
-    assert all(verdict.outcome == "bonus" for verdict in verdicts)
 
 
 def test_a_draft_whose_logits_are_broken_is_refused_as_any_other() -> None:

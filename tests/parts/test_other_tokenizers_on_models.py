@@ -14,21 +14,20 @@ from decoding.core.ending import Decoded, Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.errors import BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
-from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem, decode, read_prompts
 from decoding.replay import planning
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.trace.events import Drafted, Recorder, Verified
-from decoding.vocabularies.fit import check_pair
 from tests.kit.foreign import STARTER, foreign_draft
-from worker.engine.pairs import pair_of
+from worker.engine.pairs import load_pair
+from worker.engine.residents import Residents
+from worker.messages import LocalPair
 
 pytestmark = pytest.mark.slow
-CHOICES = parse_choices("static:4,heuristic,threshold:0.3,disco")
+CHOICES = parse_choices("static:4,threshold:0.3,disco")
 SAMPLING = Sampling(max_new_tokens=48)
 PROMPT_FILE = STARTER.parent / "prompts" / "code.jsonl"
 
@@ -45,14 +44,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def made(folder: Path, method: str, target: Path = STARTER / "target") -> ModelPair:
-    report = check_pair(target, folder)
-    return pair_of(
-        load(target),
-        load(folder),
-        classifier_at=lambda name: STARTER / "disco",
-        shared=report.shared,
-        method=method,
-    )
+    local = LocalPair(target, folder, "cpu", {"": STARTER / "disco"}, other_tokenizer=method)
+    return load_pair(local, Residents())[0]
 
 
 def run(
@@ -81,11 +74,10 @@ def test_greedy_text_is_the_targets_and_positions_are_its_tokens(
     assert accepted > 40
 
 
-@pytest.mark.parametrize("method", ["tli", "slem"])
 def test_texts_of_a_batch_share_passes_of_a_draft_with_another_tokenizer(
-    folder: Path, prompts: list[PromptItem], method: str
+    folder: Path, prompts: list[PromptItem]
 ) -> None:
-    pair = made(folder, method)
+    pair = made(folder, "slem")
     choice = choose("static", {"lookahead": 3})
     requests = [Request(choice, pair.tokenizer.encode(p.text), SAMPLING, 0, Ending(pair.end_tokens)) for p in prompts]
     together = pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(2))
@@ -114,11 +106,6 @@ def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(folder: Pat
     counted = replay(found.texts(), static.source)
     rounds = [e for p in prompts for e in run(pair, static, p)[1].events if isinstance(e, Verified)]
     assert (counted.target_passes, counted.accepted) == (len(rounds), sum(e.accepted for e in rounds))
-
-
-def test_a_recording_is_refused_where_text_is_matched(folder: Path, prompts: list[PromptItem]) -> None:
-    with pytest.raises(BadStrategy, match="A recording needs"):
-        planning.study(made(folder, "slem"), prompts, SAMPLING, tails=False)
 
 
 def test_ssd_drafts_beside_the_target_with_another_tokenizer(

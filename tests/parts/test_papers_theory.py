@@ -12,7 +12,7 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import FigurePart
-from decoding.papers.figures import base, ssd_4_speed, ssd_theory
+from decoding.papers.figures import base, ssd_speeds, ssd_theory
 from decoding.papers.outcomes import Outcomes, OutcomeTally, total
 from decoding.papers.settings import BRANCHES_EACH, TEMPERATURES
 from decoding.prices.cost_model import CostModel
@@ -93,7 +93,7 @@ def test_a_geometric_way_shares_out_as_many_branches_as_a_uniform_one(outcomes: 
 
 
 def test_figure_4_has_both_fan_outs_of_ours_and_says_what_the_second_adds(outcomes: list[Outcomes]) -> None:
-    drawn = ssd_4_speed.draw(evidence(outcomes, step_s=0.01))
+    drawn = ssd_speeds.by_temperature(evidence(outcomes, step_s=0.01))
     assert [len(each.points) for each in drawn.series] == [4, 4]
     found = drawn_by_name(drawn)
     gain = 100 * (found["ours, geometric"][1.0] / found["ours, uniform"][1.0] - 1)
@@ -107,7 +107,7 @@ def test_figure_4_shows_what_ran_beside_the_formula(outcomes: list[Outcomes]) ->
     found.ran_by_temperature = {
         t: {"uniform": Estimate(even), "geometric": Estimate(shaped)} for t, (even, shaped) in speeds.items()
     }
-    drawn = ssd_4_speed.draw(found)
+    drawn = ssd_speeds.by_temperature(found)
     named = drawn_by_name(drawn)
     assert named["ours, uniform, run here"] == {t: even for t, (even, _) in speeds.items()}
     assert named["ours, geometric, run here"] == {t: shaped for t, (_, shaped) in speeds.items()}

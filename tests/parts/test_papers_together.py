@@ -10,7 +10,7 @@ from decoding.dice.sampling import Sampling
 from decoding.papers import batches
 from decoding.papers.batches import Ran, RunBatches, SimulatedBatches
 from decoding.papers.figure import Point, Series
-from decoding.papers.figures import ssd_6_devices, ssd_theorem_17
+from decoding.papers.figures import ssd_batches
 from decoding.replay.planning import study
 from decoding.replay.ssd.recording import plan_of, track_of
 from tests.kit.loads import CHEAP, PROMPTS
@@ -47,7 +47,7 @@ def test_theorem_17_names_every_batch_size_at_which_random_tokens_are_drawn_fast
         formula, run = (
             Series("ours", "measured", [Point(2**n, y) for n, y in enumerate(ys)]) for ys in ((1.1, 0.9, 0.9), ratios)
         )
-        return ssd_theorem_17._why(7.2, formula, formula, run)
+        return ssd_batches._why_of_backups(7.2, formula, formula, run)
 
     won = "random tokens win from 2 texts on; by the simulator from 2 texts on; in the runs from 4 texts on"
     assert won in told(1.2, 1.1, 0.9, 0.8) and "b* is 8 texts" in told(1.0)
@@ -77,7 +77,7 @@ def test_more_devices_prepare_more_branches_in_the_same_time() -> None:
     tracks = [*map(track_of, study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True).recordings)]
     priced = replace(CHEAP, branches=[(10, 0.001)])
     found = SimulatedBatches(tracks, CHEAP, lambda c: plan_of(c, pair().vocab, None), lambda _: priced)
-    speeds = [ssd_6_devices.gain(found.on(devices)).value for devices in (1, 2, 8)]
+    speeds = [ssd_batches.over_plain(found.on(devices)).value for devices in (1, 2, 8)]
     assert speeds == sorted(speeds) and speeds[0] < speeds[-1]
 
 

@@ -13,7 +13,6 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco import metrics
-from decoding.disco.calibration import under
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
@@ -66,8 +65,8 @@ def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy
     assert losses[1] < losses[0]
     assert fitted.tuned("priced") == card["greedy"]["thresholds"]["priced"] != trained.tuned("priced")
     assert ready.misfits([choose("disco", {"classifier": "ours"})], greedy) == []
-    plainly = make_classifier(ready, Splits.of(ALL), greedy)
-    assert plainly.card["greedy"] is None and under(plainly, SHARED) is plainly is under(plainly, greedy)
+    plainly = dataclasses.replace(trained, card={**card, "greedy": None})  # as where it is trained greedily
+    assert plainly.greedy is plainly
 
 
 def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> None:  # type: ignore[no-untyped-def]
@@ -76,16 +75,16 @@ def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> No
     for sampling in (SHARED, greedy):
         recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
         counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), asked)  # noqa: B023
-        live = [s for group in Measurement(ready, ALL[-5:], [choice], sampling).run() for s in group]
+        live = Measurement(ready, ALL[-5:], [choice], sampling).run()
         assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
         assert counts.drafted == sum(s.num_draft_tokens for s in live)
 
 
-@pytest.mark.parametrize("damage", [{"scale": 0.0}, {"scale": None}, {"sweep": 3}, {"more": 1}])
-def test_a_calibration_that_cannot_be_read_changes_nothing(made, damage: dict[str, object]) -> None:  # type: ignore[no-untyped-def]
+def test_a_calibration_that_cannot_be_read_changes_nothing(made) -> None:  # type: ignore[no-untyped-def]
     ready, _, card = made
-    spoilt = dataclasses.replace(ready.classifier("ours"), card={**card, "greedy": {**card["greedy"], **damage}})
-    assert under(spoilt, dataclasses.replace(SHARED, temperature=0.0)) is spoilt
+    for damage in ({"scale": 0.0}, {"scale": None}, {"sweep": 3}, {"more": 1}):
+        spoilt = dataclasses.replace(ready.classifier("ours"), card={**card, "greedy": {**card["greedy"], **damage}})
+        assert spoilt.greedy is spoilt
 
 
 def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]
@@ -109,7 +108,7 @@ def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made
     grown, plain = (study(ready, ALL[-5:], SHARED, tails=True, trees=trees) for trees in (True, False))
     planned, left_out = ({p.choice.label for p in predict(each, costs)} for each in (grown, plain))
     assert planned - left_out == {f"tree:{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4)}
-    live = [s for group in Measurement(ready, ALL[-5:], [paths], SHARED).run() for s in group]
+    live = Measurement(ready, ALL[-5:], [paths], SHARED).run()
     counts = grown.play(paths)
     assert counts.target_passes == sum(s.num_target_passes for s in live)
     assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
@@ -142,7 +141,7 @@ def test_the_price_of_a_token_needs_no_search(labelled, columns: Sequence[str]) 
             return costs.tokens_per_s(recorded.count(partial(Priced, price, CAP), classifier), "estimate")  # noqa: B023
 
         price = price_of_a_token(recorded, costs, classifier)
-        assert speed(price) > 0.975 * max(speed(step / 50) for step in range(1, 50))
+        assert speed(price) > 0.975 * max(speed(step / 50) for step in range(1, 50, 3))
 
 
 def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> None:  # type: ignore[no-untyped-def]
@@ -169,11 +168,6 @@ def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
 def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier() -> None:
     with pytest.raises(Cancelled):
         make_classifier(pair(), Splits.of(ALL), SHARED, cancelled=lambda: True)
-
-
-def test_a_pair_without_a_classifier_says_so() -> None:
-    with pytest.raises(BadStrategy, match="disco needs a classifier"):
-        list(Measurement(pair(), ALL[:1], [choose("disco")], SHARED).run())
 
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pytest
 import torch
 
@@ -12,12 +10,10 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
-from decoding.drafting.records import Record, RecordedText, Seen
-from decoding.drafting.source import Chain, View
+from decoding.drafting.source import View
 from decoding.replay.planning import RecordedSet
-from decoding.replay.player import RecordedDraft, replay
+from decoding.replay.player import RecordedDraft
 from decoding.strategies.budget import Budget
-from decoding.strategies.disco import AsTrained, Priced
 from decoding.trace.events import Drafted
 from tests.kit.recordings import recorded, world
 from tests.kit.worlds import stopped_by, verdict_on
@@ -31,21 +27,13 @@ def test_tokens_after_the_first_refusal_teach_nothing() -> None:
 
 
 @pytest.mark.parametrize("accepted", [0, 1])
-@pytest.mark.parametrize("estimate", [0.0, 0.02, 0.98, 1.0])
+@pytest.mark.parametrize("estimate", [0.0, 0.98])
 def test_offset_and_slope_stay_within_bounds_whatever_comes(estimate: float, accepted: int) -> None:
     recalibration = Recalibration()
     for _ in range(5000):
         recalibration.learn([estimate], accepted)
         assert abs(recalibration.offset) <= MOST_OFFSET and LEAST_SLOPE <= recalibration.slope <= MOST_SLOPE
         assert 0.0 < recalibration.corrected(estimate) < 1.0
-
-
-def drafts(policy: Chain, estimates: Sequence[float], accepted: int) -> int:
-    """Play one round, and return how many tokens the policy drafts."""
-    policy.begin(View())
-    drafted = next((n for n, each in enumerate(estimates, 1) if policy.stops(each)), len(estimates))
-    policy.judged(verdict_on(RecordedDraft(range(drafted)), min(accepted, drafted)))
-    return drafted
 
 
 def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
@@ -62,16 +50,6 @@ def test_a_token_that_a_budget_left_out_was_not_judged() -> None:
     assert trimmed._survival == whole._survival != [1.0, 0.7]
 
 
-def test_every_text_begins_with_the_estimates_of_the_card() -> None:
-    """Else a sample would depend on those before it, and a resumed comparison on where it was killed."""
-    record = Record.of([False, True, True, False, True, False, False, True] * 6)
-    text = RecordedText(record, seen=Seen(lambda start: [0.9] * 20))
-    alone = replay([text], lambda: Priced(0.4, 20))
-    after_others = replay([text] * 3, lambda: Priced(0.4, 20))
-    assert after_others.parts[-1] == alone
-    assert alone != replay([text], lambda: AsTrained(0.4, 20))
-
-
 def overconfident() -> DraftClassifier:
     """Estimates of about 0.95, whatever the token."""
     width = len(features.NAMES)
@@ -81,7 +59,7 @@ def overconfident() -> DraftClassifier:
     )
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_a_drafts_own_end_token_teaches_a_replay_as_little_as_a_live_run(seed: int) -> None:
     """A live run asks no rule about an end token, so no verdict on one may move the replay's estimates."""
     sampling, classifier = Sampling(max_new_tokens=60), overconfident()

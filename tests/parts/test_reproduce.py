@@ -25,7 +25,7 @@ from decoding.papers import bootstrap
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import FigurePart, filled
-from decoding.papers.figures import FIGURES, base, disco_3, disco_classifier, figures_in
+from decoding.papers.figures import FIGURES, base, disco_classifier, disco_oracle, figures_in
 from decoding.papers.files import FILES
 from decoding.papers.methods import methods
 from decoding.papers.outcomes import play
@@ -94,7 +94,7 @@ def test_a_draft_of_a_batch_is_priced_with_what_it_takes_besides_its_steps() -> 
 
 def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
     """One prompt alone has long rounds, and one alone sure estimates."""
-    bins = dict(disco_3.by_progress([[1, 2], [3], [1], [2], [5]]))
+    bins = dict(disco_oracle.by_progress([[1, 2], [3], [1], [2], [5]]))
     assert bins[0.025].low is not None and bins[0.525].value == 2.0 and bins[0.525].low is None
     judged = [[(0.25, 1.0), (0.25, 0.0)], *[[(0.95, 1.0)]] * 4]
     [unsure, sure] = [found for _, found in disco_classifier._reliability(judged)]
@@ -123,7 +123,7 @@ def test_a_figure_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert [series["points"][0]["y"] for series in drawn["series"]] == [128.0, 4.0]
     assert all(make(drawn) for make in FILES.values())
     (package / "empty.py").touch()
-    with pytest.raises(ImportError, match="lacks FIGURE"):
+    with pytest.raises(ImportError, match="lacks FIGURES"):
         figures_in(import_module("more_papers"))
 
 

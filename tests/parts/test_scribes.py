@@ -15,10 +15,14 @@ from decoding.disco.recording import Recording
 from decoding.disco.texts import texts_of
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.writing import record_texts
+from decoding.trace.events import Recorder
 from tests.kit.pairs import pair
-from worker.terminal.compare import TraceFile
+from worker.jobs.comparison.messages import Audited, Grew, TracesGrown, Which
+from worker.jobs.comparison.tracing import which
+from worker.terminal.hearing import TraceFile
 
 pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
@@ -52,9 +56,14 @@ def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None
 def trace_of(sampling: Sampling, strategies: str) -> list[str]:
     """Return the trace that compare --trace writes."""
     file = StringIO()
-    trace = TraceFile(file)
-    for _ in Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, trace.sink_for).run():
-        trace.write()
+    trace, recorders = TraceFile(file), dict[Which, Recorder]()
+
+    def sink_for(key: SampleKey) -> Recorder:
+        return recorders.setdefault(which(key), Recorder())
+
+    Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, sink_for).run()
+    trace.hear(TracesGrown([Grew(sample, 1, one.events, {}, 0) for sample, one in recorders.items()]))
+    trace.hear(Audited([]))
     return file.getvalue().splitlines()
 
 

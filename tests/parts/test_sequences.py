@@ -11,7 +11,7 @@ from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
 from decoding.trace.events import Finished, Recorder
-from tests.kit.worlds import World, of_its_own
+from tests.kit.worlds import World
 
 SAMPLINGS = {
     "greedy": Sampling(max_new_tokens=24),
@@ -26,16 +26,6 @@ def made(world: World, choice: Choice, sampling: Sampling, number: int) -> Seque
     """One sequence on the world's models, with caches of its own."""
     own = World(world.target.model.new_runner(), world.draft.model.new_runner(), ENDS)
     return own.sequence(choice, PROMPTS[number], sampling, number, None, Recorder())
-
-
-@torch.inference_mode()
-def test_a_text_that_is_complete_leaves_and_the_others_go_on() -> None:
-    world = World.of_tables(12, 7)
-    short, long = (made(world, choose("static"), Sampling(max_new_tokens=count), 0) for count in (2, 30))
-    decode_all([short, long])
-    rounds = [sum(row["event"] == "verified" for row in of_its_own(sequence)) for sequence in (short, long)]
-    assert rounds[0] < rounds[1]
-    assert len(short.decoded.tokens) == 2
 
 
 @torch.inference_mode()

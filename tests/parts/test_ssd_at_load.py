@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import math
 from collections import Counter, abc
 from typing import Any
 
@@ -27,11 +26,11 @@ from decoding.prices.cost_model import CostModel
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.policy.misses import AGAIN as AGAIN_OF_MISSES
-from decoding.ssd.policy.misses import LEAST, Misses
+from decoding.ssd.policy.misses import Misses
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.policy.together import AGAIN, STINT, STINTS, Trial, shared_out
-from decoding.ssd.transport.messages import Question, SpeculatorRecipe
-from decoding.ssd.transport.speculators import Speculators
+from decoding.ssd.speculator.speculator import Question, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.trace.events import Anticipated, Event, Recorder
 from tests.kit.loads import PROMPTS, SAMPLINGS
 from tests.kit.pairs import LETTERS, Letters
@@ -106,15 +105,6 @@ def after_rounds(hits: int, neural: float, ngram: float, *, waited: int) -> Miss
     return made
 
 
-def test_the_model_is_the_backup_below_the_critical_batch_size_and_the_n_gram_from_there_on() -> None:
-    made = after_rounds(320, 4.0, 2.0, waited=300)
-    found = [made.answers.faster("ngram", texts) for texts in range(1, 13)]
-    assert found == ["neural"] * found.count("neural") + ["ngram"] * found.count("ngram") and {*found} > {"neural"}
-    assert math.ceil(made.answers.critical_batch or 0) == found.index("ngram") + 1
-    free = after_rounds(320, 4.0, 2.0, waited=0)
-    assert free.answers.faster("ngram", 64) == "neural", "drafts that take no time are worth it for any batch"
-
-
 @pytest.mark.parametrize(("ngram", "better"), [(3.9, "ngram"), (1.1, "neural")])
 def test_what_answers_a_miss_and_what_the_report_calls_better_are_one_judgement(ngram: float, better: str) -> None:
     made = after_rounds(320, 4.0, ngram, waited=500)
@@ -123,14 +113,6 @@ def test_what_answers_a_miss_and_what_the_report_calls_better_are_one_judgement(
     sentence = made.answers.report()["sentence"]  # type: ignore[index]
     assert ("the n-gram would be better even for one text" in sentence) == (better == "ngram")
     assert "tokens/s" not in sentence
-
-
-def test_at_first_both_backups_answer_in_turn() -> None:
-    made, used = Misses(), []
-    for _ in range(2 * LEAST):
-        used.append(made.choose())
-        made.note_round(used[-1], 2, 1_000, 500)
-    assert used == ["neural", "ngram"] * LEAST
 
 
 @pytest.mark.parametrize("faster", ["neural", "ngram"])

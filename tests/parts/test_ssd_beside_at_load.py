@@ -24,25 +24,18 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import DraftLost
-from decoding.models.checkpoints import load
-from decoding.models.runner import ModelRunner
+from decoding.models.runner import ModelRunner, run_one
+from decoding.ssd.speculator.speculator import Postscript, Question, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.beside import BesideExchange
-from decoding.ssd.transport.draft_process import DraftProcess, runner_in
+from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.draft_server import DraftServer
+from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.mailbox import answering, connect
-from decoding.ssd.transport.messages import (
-    Question,
-    SpeculatorRecipe,
-    check_reply,
-    no_postscript,
-    pack_answers,
-    pack_entry,
-    unpack_answers,
-)
-from decoding.ssd.transport.speculators import Speculators
+from decoding.ssd.transport.messages import check_reply, pack_answers, pack_entry, unpack_answers
 from decoding.trace.events import Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
-from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, alike, run, table_draft, texts
+from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, run, table_draft, texts
 from tests.kit.pairs import Letters
 from tests.kit.runners import Counting
 from tests.kit.table import TableRunner
@@ -77,14 +70,6 @@ def of_tables(process: DraftProcess) -> ModelPair:
 
 
 @pytest.fixture(scope="module")
-def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ModelPair]:
-    target, draft = alike(tmp_path_factory.mktemp("pair"))
-    runners = [load(folder, dtype="float32").runner for folder in (target, draft)]
-    with DraftProcess(partial(runner_in, draft, "float32", runners[1].context, "auto"), ANYWHERE) as process:
-        yield paired(*runners, process)
-
-
-@pytest.fixture(scope="module")
 def process() -> Iterator[Asking]:
     with Asking(partial(table_draft, 12, 7), ANYWHERE) as process:
         yield process
@@ -95,18 +80,6 @@ def reasons(events: Sequence[Event]) -> list[str]:
 
 
 # Exactness ------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", SAMPLINGS)
-@pytest.mark.parametrize("at", [Load(2), Load(5), Load(rate=400)], ids=str)
-def test_the_text_of_real_models_at_any_load_is_the_text_of_one_user(real: ModelPair, at: Load, name: str) -> None:
-    alone = texts(run(real, ALONE, SAMPLINGS[name], ONE))
-    for choice in (BESIDE, *OTHERS):
-        found = run(real, choice, SAMPLINGS[name], at)
-        assert texts(found) == alone
-        events = [event for _, recorder in found.values() for event in recorder.events]
-        assert any(isinstance(event, Verified) and event.accepted for event in events)
-        assert reasons(events) == []
 
 
 def test_three_tokens_under_ratio_dice_follow_the_targets_joint_distribution() -> None:
@@ -229,8 +202,8 @@ def test_scores_arrive_whole_behind_the_reason_that_another_text_has_none() -> N
     answers = [(DraftLost("It ended."), None), (draft, scores)]
     refused, drafted = unpack_answers(bytearray(b"".join(pack_answers(answers))))
     with pytest.raises(DraftLost, match="It ended"):
-        refused(no_postscript)
-    arrived = drafted(no_postscript)
+        refused(Postscript)
+    arrived = drafted(Postscript)
     assert arrived.tokens == (1, 2) and arrived.scores is not None and torch.equal(arrived.scores, scores)
 
 
@@ -239,9 +212,9 @@ def test_what_another_exchange_has_overwritten_is_not_waited_for(process: Asking
     first, second = BesideExchange(process), BesideExchange(process)
     draft = World.of_tables(12, 7).draft
     for exchange in (first, second, first):
-        questioner = exchange.enter(recipe(), [2, 1], draft, Clock())
-        exchange.extend_all([questioner.ask(None, 20)])
-        assert questioner.take().source == "fresh" and not questioner.why_lost
+        drafter = SsdDrafter(exchange, recipe(), draft, Clock())
+        drafter.prepare([2, 1])
+        assert run_one(drafter.draft_steps([2, 1], 20)).source == "fresh" and not drafter.why_lost
 
 
 # Bad ends -------------------------------------------------------------------------------------------------------------
@@ -274,16 +247,3 @@ def test_a_killed_draft_process_costs_no_text_and_later_texts_have_another(proce
         assert "The draft's process" in reason and reason.endswith("The target went on alone.")
     *_, (_, last) = found.values()
     assert reasons(last.events) == [] and any(isinstance(event, Drafted) for event in last.events)
-
-
-def test_cancelling_a_full_batch_ends_it_and_the_process_serves_the_next_one(process: Asking) -> None:
-    pair = of_tables(process)
-    process.begin()
-    told: list[object] = []
-    requests = [Request(BESIDE.at(Load(4)), prompt, SAMPLINGS["greedy"], 0, Ending(frozenset())) for prompt in PROMPTS]
-    for answer in pair.contestant(BESIDE).run(requests, lambda _: Recorder(), lambda: len(told) >= 2, Load(4)):
-        told.append(answer)
-    assert 2 <= len(told) < len(PROMPTS)
-    pid = process.pid
-    assert texts(run(pair, BESIDE, SAMPLINGS["greedy"], Load(4))) == texts(run(pair, ALONE, SAMPLINGS["greedy"], ONE))
-    assert process.pid == pid

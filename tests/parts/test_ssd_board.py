@@ -13,11 +13,10 @@ from decoding.core.drafter import Draft
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.models.runner import ModelRunner
-from decoding.ssd.speculator.answering import Ready
+from decoding.ssd.speculator.speculator import Question, Ready, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
-from decoding.ssd.transport.messages import Question, SpeculatorRecipe
-from decoding.ssd.transport.speculators import Speculators
 from decoding.trace.events import Drafted, Verified
 from tests.kit.linux import LINUX
 from tests.kit.patient import Patient
@@ -78,8 +77,7 @@ class Pairs:
         return asked
 
 
-@pytest.mark.parametrize("with_classifier", [False, True], ids=["ssd", "ssd-disco"])
-@pytest.mark.parametrize("name", SAMPLINGS)
+@pytest.mark.parametrize(("name", "with_classifier"), [("greedy", False), ("shared", True)], ids=["ssd", "ssd-disco"])
 def test_taking_is_as_good_as_asking(name: str, with_classifier: bool) -> None:
     """Round by round: the same drafts, and so the same outcomes prepared for, as long as there is room."""
     taken = 0
@@ -98,17 +96,18 @@ def test_taking_is_as_good_as_asking(name: str, with_classifier: bool) -> None:
     assert taken > 10
 
 
-def test_what_is_ready_is_told_once_for_every_depth() -> None:
-    world = World.of_tables(VOCAB, 1, noise=0.9)
-    draft = Solo(
-        world.draft, SpeculatorRecipe(SpeculatorSettings(lookahead=3, branches=5), SAMPLINGS["greedy"], VOCAB, 1, ())
-    )
-    draft.begin(PROMPT, 20)
-    assert not draft.ready()
-    while draft.step():
-        pass
-    assert len(draft.ready()) == 5
-    assert not draft.ready()
+def test_what_is_ready_is_told_once_for_every_depth_and_never_where_a_verdict_needs_scores() -> None:
+    ratio = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
+    for sampling, count in ((SAMPLINGS["greedy"], 5), (ratio, 0)):
+        world = World.of_tables(VOCAB, 1, noise=0.9)
+        settings = SpeculatorSettings(lookahead=3, branches=5)
+        draft = Solo(world.draft, SpeculatorRecipe(settings, sampling, VOCAB, 1, ()))
+        draft.begin(PROMPT, 20)
+        assert not draft.ready()
+        while draft.step():
+            pass
+        assert len(draft.ready()) == count
+        assert not draft.ready()
 
 
 def test_only_a_single_text_has_drafts_ready() -> None:
@@ -148,11 +147,10 @@ class Killing(Patient):
 
 
 @LINUX
-@pytest.mark.parametrize("name", SAMPLINGS)
-def test_a_hit_needs_nobody_to_answer(name: str) -> None:
+def test_a_hit_needs_nobody_to_answer() -> None:
     """A dead draft cannot answer. The branches that it had ready are taken all the same; then the target goes on
     alone."""
-    world, sampling = World.of_tables(VOCAB, 3, noise=0.9), SAMPLINGS[name]
+    world, sampling = World.of_tables(VOCAB, 3, noise=0.9), SAMPLINGS["shared"]
     alone, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed=3)
     _, in_turn = world.run(choose("ssd", {"placement": "in-turn"}), PROMPT, sampling, seed=3)
     first_hit = next(e.round for e in in_turn.events if isinstance(e, Drafted) and e.source == "hit")
@@ -166,16 +164,3 @@ def test_a_hit_needs_nobody_to_answer(name: str) -> None:
     later = [e for e in recorder.events if isinstance(e, Drafted) and e.round >= first_hit]
     assert [(e.round, e.source, e.passes) for e in later] == [(first_hit, "hit", 0)]
     assert [e.round for e in recorder.events if isinstance(e, Verified) and e.lost] == [first_hit + 1]
-
-
-@LINUX
-def test_a_verdict_by_scores_is_never_looked_up() -> None:
-    """The distributions that the tokens were drawn from do not fit on the board, and the ratio rule needs them."""
-    world = World.of_tables(VOCAB, 3, noise=0.9)
-    sampling = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
-    with DraftProcess(table_draft, Cores(2)) as process:
-        process.begin()
-        target = cast(ModelRunner, Killing(world.target, process, 3))
-        here = World(target, world.draft, draft_process=process)
-        _, recorder = here.run(choose("ssd", {"placement": "beside"}), PROMPT, sampling, seed=3)
-        assert not [e for e in recorder.events if isinstance(e, Drafted) and e.round >= 3]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import os
 import random
 import struct
 import subprocess
@@ -53,14 +52,6 @@ def slots(size: int = 64, count: int = 0) -> tuple[bytearray, Slot, Slot]:
     memory = bytearray(size)
     struct.pack_into("<I", memory, 0, count)
     return memory, Slot(memoryview(memory), count), Slot(memoryview(memory), count)
-
-
-def test_a_message_arrives_once_and_whole() -> None:
-    _, writer, reader = slots()
-    assert reader.read() is None and not reader.has_news
-    writer.write(b"how many", b" and which")
-    assert reader.has_news and reader.read() == b"how many and which"
-    assert reader.read() is None and not reader.has_news
 
 
 def test_the_count_goes_on_past_its_end() -> None:
@@ -182,11 +173,3 @@ def test_the_death_of_either_is_told_to_the_other(echo: tuple[Mailbox, subproces
     assert here.wait(patience_s=DEADLINE) == b"ba"
     here.close()
     assert process.wait(timeout=DEADLINE) == 7
-
-
-def test_a_mailbox_has_no_name_that_could_stay_behind() -> None:
-    here, far = connect(100, 100, 100, 100)
-    assert os.fstat(far.memory).st_nlink == 0
-    there = answering(far)
-    here.close()
-    there.close()

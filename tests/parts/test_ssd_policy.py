@@ -8,19 +8,15 @@ import pytest
 
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.replay.ssd.playing import SimulatedDraft
-from decoding.ssd.policy.ssd_policy import SsdPolicy, TokenPrices
+from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices
 from decoding.trace.events import Backup
 
 END = 9
 
 
 def policy(backup: WantedBackup = "neural", prices: TokenPrices | None = None) -> SsdPolicy:
-    return SsdPolicy(
-        SpeculatorSettings(lookahead=4, branches=6, backup=backup),
-        {END},
-        prices,
-        lambda text, count: [len(text), END, 1][:count],
-    )
+    settings = SpeculatorSettings(lookahead=4, branches=6, backup=backup)
+    return SsdPolicy(Plan(settings, prices, lambda seed, text, count: [len(text), END, 1][:count]), {END})
 
 
 def test_branches_are_final_when_they_are_done_or_would_not_grow_unless_they_are_too_long_to_verify_whole() -> None:
@@ -47,7 +43,7 @@ def test_a_backup_copies_what_is_sure_as_the_text_grows(
     name: WantedBackup, instead: tuple[Backup, Sequence[int]]
 ) -> None:
     settings = SpeculatorSettings(lookahead=4, backup=name)
-    decides = SsdPolicy(settings, {END}, None, lambda text, count: [len(text), END])
+    decides = SsdPolicy(Plan(settings, random_tokens=lambda seed, text, count: [len(text), END]), {END})
     decides.read([5, 5, 1, 2])
     decides.read([1, 2, 3, END, 4, 1, 2])
     assert decides.after_a_miss(4) == ("copy", [3, END])
@@ -61,7 +57,7 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
     guesses = [[50, 51, 52] for _ in range(3)]
     chosen = []
     for text in ([*range(30), *range(20)], [*range(50)]):
-        decides = SsdPolicy(settings)
+        decides = SsdPolicy(Plan(settings))
         decides.read(text)
         chosen.append(decides.choose(SimulatedDraft((20, 21), "hit", "", 0, None), (), guesses))
     sure, unknown = chosen
@@ -69,18 +65,9 @@ def test_no_branch_is_opened_where_a_sure_copy_will_bring_as_many_tokens() -> No
     assert len(unknown.outcomes) > 3
 
 
-def test_a_refused_copy_teaches_nothing_about_the_draft_model_that_a_classifier_judges() -> None:
-    decides = policy("copy", TokenPrices(waiting=0.5, beside=0.1))
-    before = decides.planner.acceptance
-    decides.learn_outcome(SimulatedDraft((1, 2), "miss", "copy", 0, 1), 0, 5)
-    assert decides.planner.acceptance == before
-    decides.learn_outcome(SimulatedDraft((1, 2), "miss", "neural", 0, 1), 0, 5)
-    assert decides.planner.acceptance < before
-
-
 def test_the_first_step_is_never_put_off() -> None:
     now_ns = 0
-    decides = SsdPolicy(SpeculatorSettings(backup="neural"), clock_ns=lambda: now_ns)
+    decides = SsdPolicy(Plan(SpeculatorSettings(backup="neural")), clock_ns=lambda: now_ns)
     draft = SimulatedDraft((1, 2), "hit", "", 0, None)
     for _ in range(5):
         decides.pace.note_draft()
@@ -91,15 +78,3 @@ def test_the_first_step_is_never_put_off() -> None:
     now_ns += 900
     assert decides.puts_off_step(drafted=2, depth=1, is_done=True)
     assert not decides.puts_off_step(drafted=2, depth=0, is_done=False)
-
-
-def test_branches_go_where_the_target_was_found_before() -> None:
-    decides = policy()
-    draft = SimulatedDraft((1, 2, 3, 4), "hit", "", 0, 1)
-    guesses = [[10 * k + rank for rank in range(6)] for k in range(5)]
-    before = decides.choose(draft, (), guesses)
-    for _ in range(60):
-        decides.choose(draft, (), guesses)
-        decides.learn_outcome(draft, 0, 0)  # the first token is refused each time, and the first guess is right
-    after = decides.choose(draft, (), guesses)
-    assert after.fanout[0] > before.fanout[0] and after.predicted_hit > before.predicted_hit

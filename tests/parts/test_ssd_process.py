@@ -15,11 +15,6 @@ from types import FrameType
 import pytest
 import torch
 
-from decoding.backends.pair import ModelPair
-from decoding.choice import parse_choices
-from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
-from decoding.prompts.prompt import PromptItem
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
 from tests.kit.linux import LINUX
@@ -42,8 +37,6 @@ process.begin()
 print(process.pid, flush=True)
 """
 DEEDS = {
-    "ends": "",
-    "raises": "raise RuntimeError",
     "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
     "is killed before a draft that stands still": (
         "os.kill(process.pid, signal.SIGSTOP); os.kill(os.getpid(), signal.SIGKILL)"
@@ -173,32 +166,3 @@ def test_the_draft_stays_on_its_core() -> None:
 )
 def test_who_has_what_is_said_in_words(cores: Cores, device: str, said: str) -> None:
     assert cores.with_target_on(torch.device(device)) == said
-
-
-class Letters:
-    """A tokenizer for a vocabulary of three."""
-
-    def encode(self, text: str) -> list[int]:
-        return ["abc".index(letter) for letter in text]
-
-    def decode(self, tokens: list[int]) -> str:
-        return "".join("abc"[token] for token in tokens)
-
-
-def test_a_comparison_says_what_each_strategy_had_and_leaves_nothing(process: DraftProcess) -> None:
-    table = torch.tensor([[0.0, 2.0, 1.0], [1.0, 0.0, 2.0], [2.0, 1.0, 0.0]])
-    pair = ModelPair(
-        TableRunner(table), TableRunner(table), Letters(), frozenset(), torch.float32, draft_process=process
-    )  # type: ignore[arg-type]
-    choices = parse_choices("autoregressive,ssd:placement=beside,ssd:placement=in-turn")
-    pair.begin(choices)
-    pid = process.pid
-    comparison = Measurement(pair, [PromptItem("1", "ab")], choices, Sampling(max_new_tokens=20))
-    comparison.warm_up()
-    [samples] = comparison.run()
-    assert len({sample.tokens for sample in samples}) == 1
-    assert process.pid == pid  # one for all samples
-    told = [pair.hardware_of(choice) for choice in choices]
-    assert "draft" in told[1] and told[0] == told[2]
-    pair.close()
-    assert process.pid is None

@@ -18,7 +18,7 @@ from decoding.prices.fit_ahead import prices_beside
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate
 from decoding.ssd.policy.ssd_policy import Plan
-from decoding.ssd.speculator.state import plan_for
+from decoding.ssd.speculator.speculator import plan_for
 from decoding.trace.accounting import PHASES, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import Speculation

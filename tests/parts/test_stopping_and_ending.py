@@ -1,6 +1,5 @@
 import torch
 
-from decoding.core.ending import Ending
 from decoding.strategies.threshold import cheapest_threshold
 
 
@@ -24,25 +23,3 @@ def test_the_adaptive_threshold_minimises_false_alarms_and_three_times_the_misse
 
 def test_one_class_alone_moves_no_threshold() -> None:
     assert cheapest_threshold([(0.9, True)] * 8, 0.4) == 0.4
-
-
-def spell(tokens: list[int]) -> str:
-    return "".join("abcdefgh"[token] for token in tokens)
-
-
-def test_the_text_ends_with_its_first_end_token() -> None:
-    assert Ending({3, 4}).find([0, 1, 4, 2, 3], fresh=5) == (3, "eos")
-    assert Ending({3}).find([3, 0, 1], fresh=2) is None  # only what is new is asked about
-
-
-def test_a_stop_string_may_straddle_tokens_and_rounds() -> None:
-    ending = Ending((), ("cde",), spell)  # type: ignore[arg-type]
-    assert ending.find([0, 2, 3], fresh=1) is None
-    assert ending.find([0, 2, 3, 4, 1], fresh=2) == (4, "stop")
-    assert ending.text([0, 2, 3, 4]) == "a"
-
-
-def test_whichever_end_comes_first_counts() -> None:
-    ending = Ending({7}, ("c",), spell)  # type: ignore[arg-type]
-    assert ending.find([0, 2, 7], fresh=3) == (2, "stop")
-    assert ending.find([0, 7, 2], fresh=3) == (2, "eos")

@@ -10,10 +10,8 @@ import pytest
 import torch
 from transformers.generation.candidate_generator import PromptLookupCandidateGenerator
 
-from decoding.choice import choose
 from decoding.drafting.source import Copy, Source, View, next_of
 from decoding.drafting.suffixes import Suffixes
-from decoding.errors import BadStrategy
 from decoding.strategies.lookup import PromptLookup
 from decoding.strategies.suffix import MOST_TEXTS, RecentTexts, Remembering, SuffixDecoding
 from tests.kit.copies import some_text
@@ -34,7 +32,7 @@ def followers(text: Sequence[int], context: Sequence[int]) -> Counter[int]:
     return Counter(text[i + n] for i in range(len(text) - n) if text[i : i + n] == context)
 
 
-@pytest.mark.parametrize("vocab", [2, 4, 30])
+@pytest.mark.parametrize("vocab", [2, 30])
 def test_the_automaton_finds_what_a_scan_finds(vocab: int) -> None:
     dice, found = random.Random(vocab), 0
     for _ in range(6):
@@ -59,22 +57,6 @@ def test_a_loop_counts_in_bounded_time_and_goes_on_beyond_the_end_of_the_text() 
     assert [*proposer.copied()] == [1, 2, 3, 1, 2, 3, 1, 2, 3, 1]
 
 
-def draft(text: Sequence[int], threshold: float = 0.3) -> Sequence[int]:
-    proposer = SuffixDecoding(threshold, cap=20)
-    proposer.follow(text)
-    return proposer.copied()
-
-
-def test_the_follower_that_came_most_often_is_proposed_and_of_equal_ones_the_latest() -> None:
-    assert draft([7, 1, 5, 7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 1
-    assert draft([7, 1, 6, 7, 2, 8, 7], 0.0)[0] == 2
-
-
-@pytest.mark.parametrize("text", [[], [1], [1, 2, 3]], ids=["empty", "one token", "no repeat"])
-def test_a_text_without_a_repeat_suggests_nothing(text: list[int]) -> None:
-    assert not draft(text, 0.0)
-
-
 # Memory across requests -----------------------------------------------------------------------------------------------
 
 
@@ -82,24 +64,6 @@ def remembering(memory: RecentTexts, text: Sequence[int]) -> Remembering:
     proposer = Remembering(0.1, 20, memory)
     proposer.follow(text)
     return proposer
-
-
-def test_what_an_earlier_request_was_answered_is_copied() -> None:
-    memory, answer = RecentTexts(), [*range(50, 80)]
-    earlier = remembering(memory, [1, 2, 3])
-    earlier.follow([1, 2, 3, *answer])
-    later = remembering(memory, [9, 9, 8])
-    assert later.copied()[:1] != [51]
-    later.follow([9, 9, 8, 50, 51, 52])
-    assert later.copied()[0] == 53 and [*later.copied()] == answer[3 : 3 + len(later.copied())]
-    assert not draft([9, 9, 8, 50, 51, 52]), "without memory there is nothing to copy"
-
-
-def test_the_longest_match_wins_be_it_of_its_own_text_or_of_an_earlier_one() -> None:
-    memory = RecentTexts()
-    remembering(memory, [7, 1, 2, 3, 60, 61])
-    assert remembering(memory, [2, 3, 40, 41, 5, 2, 3]).copied()[0] == 40
-    assert remembering(memory, [2, 3, 40, 41, 5, 1, 2, 3]).copied()[0] == 60
 
 
 def test_an_earlier_answer_to_the_same_prompt_is_not_copied() -> None:
@@ -118,7 +82,7 @@ def test_only_the_latest_texts_are_remembered() -> None:
     assert [*remembering(memory, [-6, 5]).copied()] == [1005]
 
 
-@pytest.mark.parametrize("vocab", [2, 4, 30])
+@pytest.mark.parametrize("vocab", [2, 30])
 def test_the_automaton_finds_in_another_text_what_a_scan_finds(vocab: int) -> None:
     dice = random.Random(vocab)
     known, other = some_text(dice, 80, vocab), some_text(dice, 120, vocab)
@@ -157,8 +121,8 @@ def copy_of(source: Source, view: View) -> tuple[Sequence[int], str]:
     return tokens, ask
 
 
-@pytest.mark.parametrize(("lookahead", "ngram"), [(10, 2), (1, 1), (3, 5), (20, 3), (64, 32)])
-@pytest.mark.parametrize("ends", [(), (2,), (0, 5)], ids=["no end token", "one", "two"])
+@pytest.mark.parametrize(("lookahead", "ngram"), [(10, 2), (1, 1), (64, 32)])
+@pytest.mark.parametrize("ends", [(), (0, 5)], ids=["no end token", "two"])
 def test_tokens_and_their_number_equal_those_of_transformers_at_each_position(
     lookahead: int, ngram: int, ends: Sequence[int]
 ) -> None:
@@ -175,23 +139,6 @@ def test_tokens_and_their_number_equal_those_of_transformers_at_each_position(
             found += len(expected)
             at += dice.randrange(1, 6)  # a round commits several tokens
     assert found > 50
-
-
-def test_a_draft_says_why_it_ended() -> None:
-    def stop(text: Sequence[int], limit: int, ends: Sequence[int] = ()) -> str:
-        return copy_of(PromptLookup(4, 2), View(text, limit, ends))[1]
-
-    text = [1, 2, 3, 4, 5, 6, 1, 2]
-    assert stop(text, 9) == "limit"
-    assert stop(text, 3) == "length"
-    assert stop(text, 9, [5]) == "eos"
-    assert stop([1, 2, 3, 1, 2], 9) == "match"
-
-
-@pytest.mark.parametrize("params", [{"ngram": 0}, {"lookahead": 0}, {"lookahead": 65}, {"ngram": "two"}], ids=str)
-def test_settings_that_transformers_would_refuse_are_refused(params: dict[str, object]) -> None:
-    with pytest.raises(BadStrategy, match="lookup: "):
-        choose("lookup", params)
 
 
 def test_a_token_that_the_models_do_not_share_is_not_proposed() -> None:

@@ -9,13 +9,9 @@ import pytest
 import torch
 
 from decoding.backends import without_draft
-from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.transformers import Transformers
 from decoding.backends.pair import ModelPair
 from decoding.backends.registry import Parts, build
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.ending import Ending
-from decoding.core.loop import never
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
@@ -25,7 +21,6 @@ from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.probing import probe
-from decoding.trace.events import Recorder
 from decoding.trace.timing import Clock
 from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
@@ -53,16 +48,6 @@ def target_alone(folders: tuple[Path, Path]) -> ModelPair:
     return ModelPair(target.runner, None, target.tokenizer, frozenset(), torch.float32, folders[0])
 
 
-def texts(pair: ModelPair) -> list[str]:
-    return [sample.text for group in Measurement(pair, PROMPTS, [AUTOREGRESSIVE], SAMPLING).run() for sample in group]
-
-
-def test_it_says_the_text_that_it_says_beside_a_draft(target_alone: ModelPair, folders: tuple[Path, Path]) -> None:
-    draft = load(folders[1], dtype="float32").runner
-    assert texts(target_alone) == texts(dataclasses.replace(target_alone, draft=draft, contestants={}))
-    assert target_alone.runner_of(AUTOREGRESSIVE) == "fast"
-
-
 def test_its_whole_vocabulary_can_be_chosen(target_alone: ModelPair, tmp_path: Path) -> None:
     narrow = load(save(tmp_path, "llama", **{**LLAMA, "vocab_size": 80}), dtype="float32").runner
     assert dataclasses.replace(target_alone, draft=narrow).vocab == 80
@@ -77,12 +62,6 @@ def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alo
     assert all(slug in str(told.value) for slug in without_draft.runnable())
 
 
-def test_a_new_comparison_of_it_begins_with_strategies_that_run(target_alone: ModelPair) -> None:
-    assert [choice.strategy for choice in without_draft.usual()] == ["autoregressive", "lookup", "suffix"]
-    target_alone.begin(without_draft.usual())
-    assert not any(choice.spec.needs_draft or choice.spec.role == "peer" for choice in without_draft.usual())
-
-
 def test_what_records_a_draft_is_refused(target_alone: ModelPair) -> None:
     with pytest.raises(
         BadPair, match=r"design ours needs a draft model, and this pair has none\. Take the design sources"
@@ -90,12 +69,12 @@ def test_what_records_a_draft_is_refused(target_alone: ModelPair) -> None:
         make_classifier(target_alone, Splits.of(PROMPTS), SAMPLING)
 
 
-@pytest.mark.parametrize("choice", parse_choices("autoregressive,lookup:3,suffix:0.3,suffix:0.3,memory=true"), ids=str)
+@pytest.mark.parametrize("choice", parse_choices("lookup:3,suffix:0.3,memory=true"), ids=str)
 def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: Choice) -> None:
     sampling = Sampling(max_new_tokens=48)
     told: list[int] = []
     recorded = study(target_alone, PROMPTS, sampling, tails=True, on_progress=told.append)
-    samples = Measurement(target_alone, PROMPTS, [choice], sampling).run_whole()
+    samples = Measurement(target_alone, PROMPTS, [choice], sampling).run()
     counts = recorded.play(choice)
     assert recorded.is_undrafted and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
@@ -117,26 +96,18 @@ def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: 
         AUTOREGRESSIVE,
         *parse_choices("lookup:20,threshold=0.05,classifier=newest,suffix:0.05,classifier=newest"),
     ]
-    groups = list(Measurement(target_alone, PROMPTS, choices, SAMPLING).run())
-    assert [len(group) for group in groups] == [3] * len(PROMPTS)
-    assert all(len({sample.text for sample in group}) == 1 for group in groups)
+    samples = Measurement(target_alone, PROMPTS, choices, SAMPLING).run()
+    assert len(samples) == 3 * len(PROMPTS)
+    assert len({(sample.prompt, sample.text) for sample in samples}) == len(PROMPTS)
 
 
 def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: ModelPair) -> None:
     dice = dice_for(SAMPLING, target_alone.vocab, 0)
     parts = Parts(
-        target_alone.target, None, dice, Clock(), (), target_alone.classifier, target_alone.choosings
+        target_alone.target, None, dice, Clock(), (), target_alone.classifier, target_alone.pickers
     )  # fmt: skip
     with pytest.raises(BadStrategy, match="says needs_draft=False and asks the draft model"):
         build(choose("static"), parts)
-
-
-def test_the_transformers_library_generates_without_an_assistant(target_alone: ModelPair) -> None:
-    prompt = target_alone.tokenizer.encode(PROMPTS[0].text)
-    request = Request(AUTOREGRESSIVE, prompt, SAMPLING, 0, Ending(()))
-    [(_, theirs)] = Transformers(target_alone).run([request], lambda _: Recorder(), never)
-    [(_, ours)] = target_alone.contestant(AUTOREGRESSIVE).run([request], lambda _: Recorder(), never)
-    assert theirs.tokens == ours.tokens
 
 
 def test_it_is_looked_at_as_a_pair_is(folders: tuple[Path, Path]) -> None:
@@ -146,9 +117,3 @@ def test_it_is_looked_at_as_a_pair_is(folders: tuple[Path, Path]) -> None:
     assert "It was made for 128 tokens." in report.sentences
     assert report.memory_bytes == report.target.weight_bytes + 3 * 2 * 2 * 8 * 4 * 128
     assert report.memory_bytes < check_pair(*folders).memory_bytes
-
-
-def test_a_text_that_is_too_long_for_it_is_refused(folders: tuple[Path, Path]) -> None:
-    assert check_pair(folders[0], None, context=128).fits
-    with pytest.raises(BadPair, match=r"A text of 129 tokens was asked for, and the target holds 128\."):
-        check_pair(folders[0], None, context=129).require()

@@ -61,15 +61,15 @@ class Users(Nouns):
     @extend_schema(request=None)
     def deactivate(self, request: Request, pk: UUID) -> Response:
         """Deactivate a user. Their password, links, sessions and tokens stop working at once; what they made stays."""
-        user = self.get_object()
-        services.deactivate(user=user, by=self.actor)
-        return self.shown(self.get_object())
+        return self._set(is_active=False)
 
     @extend_schema(request=None)
     def reactivate(self, request: Request, pk: UUID) -> Response:
         """Reactivate a user, who can then sign in again."""
-        user = self.get_object()
-        services.reactivate(user=user, by=self.actor)
+        return self._set(is_active=True)
+
+    def _set(self, *, is_active: bool) -> Response:
+        services.set_active(user=self.get_object(), is_active=is_active, by=self.actor)
         return self.shown(self.get_object())
 
 

@@ -80,15 +80,9 @@ class NewInvitation(Input):
     role = serializers.ChoiceField(choices=Role.choices, default=Role.MEMBER)
     days = serializers.IntegerField(min_value=1, max_value=90, default=7, label="Valid for days")
 
-    def validate_role(self, value: str) -> Role:
-        return Role(value)
-
 
 class NewRole(Input):
     role = serializers.ChoiceField(choices=Role.choices)
-
-    def validate_role(self, value: str) -> Role:
-        return Role(value)
 
 
 class NewToken(Input):
@@ -102,9 +96,6 @@ class NewToken(Input):
         label="Valid for days",
         help_text="empty: no end",
     )
-
-    def validate_scope(self, value: str) -> Scope:
-        return Scope(value)
 
 
 # Output --------------------------------------------------------------------------------------------------------------

@@ -53,22 +53,15 @@ def call(*, user: User, name: str, by: Actor) -> None:
 
 
 @transaction.atomic
-def deactivate(*, user: User, by: Actor) -> None:
-    """Deactivate a user. Their password, links, sessions and tokens stop working at once; what they made stays."""
+def set_active(*, user: User, is_active: bool, by: Actor) -> None:
+    """Deactivate a user, whose password, links, sessions and tokens stop working at once; what they made stays. Or let
+    them in again."""
     by.require_operator()
     if user.pk == by.user.pk:
         raise Conflict("You cannot deactivate yourself.", hint="Ask another operator.", code="not-yourself")
-    if not User.objects.filter(pk=user.pk, is_active=True).update(is_active=False):
-        raise Conflict(f"{user} is deactivated already.")
-    audit.record(by, "deactivated", user)
-
-
-@transaction.atomic
-def reactivate(*, user: User, by: Actor) -> None:
-    by.require_operator()
-    if not User.objects.filter(pk=user.pk, is_active=False).update(is_active=True):
-        raise Conflict(f"{user} is active.")
-    audit.record(by, "reactivated", user)
+    if not User.objects.filter(pk=user.pk, is_active=not is_active).update(is_active=is_active):
+        raise Conflict(f"{user} is {'active' if is_active else 'deactivated'} already.")
+    audit.record(by, "reactivated" if is_active else "deactivated", user)
 
 
 @transaction.atomic
@@ -117,7 +110,7 @@ def switch_team(*, user: User, team: Team) -> None:
 
 
 @transaction.atomic
-def invite(*, role: Role, days: int, by: Actor) -> tuple[Invitation, str]:
+def invite(*, role: str, days: int, by: Actor) -> tuple[Invitation, str]:
     """Return an invitation and the secret of its link, which is not stored."""
     by.require(Right.ADMIN)
     if by.home.invitations.open().count() >= MOST_OPEN_INVITATIONS:
@@ -175,7 +168,7 @@ def revoke_invitation(*, invitation: Invitation, by: Actor) -> None:
 
 
 @transaction.atomic
-def change_role(*, membership: Membership, role: Role, by: Actor) -> Membership:
+def change_role(*, membership: Membership, role: str, by: Actor) -> Membership:
     by.require(Right.ADMIN)
     membership = _locked(membership)
     if role != Role.OWNER:
@@ -254,9 +247,11 @@ def first_owner() -> User:
 
 
 @transaction.atomic
-def create_token(*, name: str, scope: Scope, days: int | None, by: Actor) -> tuple[ApiToken, str]:
+def create_token(*, name: str, scope: str, days: int | None, by: Actor) -> tuple[ApiToken, str]:
     """Return a token and its full text `dh_<key>.<secret>`, which is not stored."""
-    by.require(scope.right if by.token is None else Right.ADMIN)  # else a token could make others that outlive it
+    by.require(
+        Scope(scope).right if by.token is None else Right.ADMIN
+    )  # else a token could make others that outlive it
     if by.home.tokens.filter(user=by.user, revoked_at=None).count() >= MOST_TOKENS:
         raise Conflict(f"You hold {MOST_TOKENS} tokens in this team; revoke some first.")
     key, secret = chance.token_hex(8), secrets.fresh()

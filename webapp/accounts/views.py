@@ -170,21 +170,14 @@ def users(request: ActorRequest) -> HttpResponse:
 
 
 @page(Right.NONE, ("POST",))
-def deactivate(request: ActorRequest, id: UUID) -> HttpResponse:
+def set_active(request: ActorRequest, id: UUID, is_active: bool) -> HttpResponse:
     request.actor.require_operator()
     user = one(User.objects.all(), id)
-    services.deactivate(user=user, by=request.actor)
-    undo = reverse("reactivate", args=[id])
-    messages.success(request, f"{user} cannot sign in any more.", extra_tags=undo)
-    return redirect("users")
-
-
-@page(Right.NONE, ("POST",))
-def reactivate(request: ActorRequest, id: UUID) -> HttpResponse:
-    request.actor.require_operator()
-    user = one(User.objects.all(), id)
-    services.reactivate(user=user, by=request.actor)
-    messages.success(request, f"{user} can sign in again.")
+    services.set_active(user=user, is_active=is_active, by=request.actor)
+    if is_active:
+        messages.success(request, f"{user} can sign in again.")
+    else:
+        messages.success(request, f"{user} cannot sign in any more.", extra_tags=reverse("reactivate", args=[id]))
     return redirect("users")
 
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Protocol
 
 from django.apps import apps
 from django.db import DatabaseError, connection
@@ -30,18 +29,7 @@ USED = {
 }
 
 
-class Target(Protocol):
-    files: list[Path]  # that a switch puts into place
-    is_used: bool  # whether the old one is worth keeping
-    aside: str  # the old one's name after `making`, if it is no file
-
-    @contextmanager
-    def making(self) -> Iterator[None]:
-        """Connect the default connection to an empty database. It becomes visible whole at the end, or not at all after
-        an error."""
-
-
-def current(stamp: str) -> Target:
+def current(stamp: str) -> Sqlite | Postgres:
     return Sqlite() if connection.vendor == "sqlite" else Postgres(stamp)
 
 
@@ -73,15 +61,17 @@ def _count(cursor: CursorWrapper, of: str) -> int:
 
 
 class Sqlite:
-    aside = ""
+    aside = ""  # the old one's name after `making`, if it is no file
 
     def __init__(self) -> None:
         self.path = Path(connection.settings_dict["NAME"])
-        self.files = [self.path]
-        self.is_used = self.path.exists() and self.path.stat().st_size > 0
+        self.files = [self.path]  # that a switch puts into place
+        self.is_used = self.path.exists() and self.path.stat().st_size > 0  # whether the old one is worth keeping
 
     @contextmanager
     def making(self) -> Iterator[None]:
+        """Connect the default connection to an empty database. It becomes visible whole at the end, or not at all after
+        an error."""
         path = staged(self.path)
         quick = {"init_command": "PRAGMA journal_mode=MEMORY; PRAGMA synchronous=OFF;"}  # synced once it is complete
         path.touch(mode=0o600)

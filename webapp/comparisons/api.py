@@ -47,7 +47,7 @@ class StrategiesView(APIView):
     @extend_schema(responses=serializers.StrategyOut(many=True))
     def get(self, request: Request) -> Response:
         """List the strategies with parameters and bounds, from which forms, command line and API are made."""
-        return Response(serializers.shown_strategies())
+        return Response(serializers.StrategyOut(STRATEGIES.values(), many=True).data)
 
 
 class ComparisonFilter(EntryFilter):

@@ -26,7 +26,6 @@ from webapp.comparisons.packing import columns, columns_of, pack
 from webapp.comparisons.redaction import shown_by, without_categories, without_texts, without_words
 from webapp.comparisons.report import KEPT_SECONDS, names_of, pinned, so_far
 from webapp.comparisons.what_if.asking import knobs
-from webapp.comparisons.what_if.grid import grids, knobs_of
 from webapp.comparisons.what_if.refusals import refusal
 from webapp.core.caching import cached
 from webapp.core.naming import file_name
@@ -108,10 +107,8 @@ def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpRe
     if not comparison.job.is_final:
         raise Conflict("This comparison has not ended, so its page still changes.", hint="Download it later.")
     report = so_far(comparison, pinned(comparison, baseline))
-    context = _context(comparison, report, share or OwnFile())
-    answers = grids(comparison)
-    context |= {"what_if": knobs_of(answers, context["what_if"]), "refused": refusal(comparison)}
-    context |= _with_data(context, {"is_whole": True, "what_if": answers}, _all_traced(comparison))
+    context = _context(comparison, report, share or OwnFile()) | {"what_if": []}  # a file can ask nobody
+    context |= _with_data(context, {"is_whole": True}, _all_traced(comparison))
     load = ("comparison-load",) if context["is_loaded"] else ()
     sections = ("text", "comparison-top", *load, "comparison")
     name = file_name(comparison)

@@ -86,11 +86,7 @@ def _memory(spec: Spec) -> int | None:
     weights = spec.recipe.pair.weight_bytes
     if weights is None:
         return None
-    return weights + max(memory.needed_by(choice, _vocab(spec.recipe.pair)) for choice in spec.choices)
-
-
-def _vocab(pair: Pair) -> int:
-    return min(model.facts.get("vocab_size") or 0 for model in pair.by_role.values())
+    return weights + max(memory.needed_by(choice, spec.recipe.pair.vocab_size) for choice in spec.choices)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,6 @@ from decoding.public import (
     JUDGE,
     STRATEGIES,
     Choice,
-    Load,
     Objective,
     Sampling,
     Stage,
@@ -21,7 +20,6 @@ from decoding.public import (
     across_loads,
     device_counts,
     overloaded,
-    ranked,
     relabelled,
     sample_from_dict,
     summary,
@@ -34,7 +32,6 @@ from webapp.core.problems import Invalid
 from webapp.jobs.models import JobState
 
 KEPT_SECONDS = 3600
-NOISY_SHARE = 0.2  # of the samples that a verdict compares; above it the verdict doubts itself
 PROMPTS_REPORTED_SINGLY = 32  # up to twice as many prompts, each finished one makes another report
 _CLASSIFIER = re.compile(r",classifier=[^, ]+")
 
@@ -77,12 +74,11 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     machines = list(filter(None, [str(comparison.hardware.get("device_name", ""))]))
     used = {names[choice.label]: choice for choice in choices}
     warnings = misfits(used, Sampling.from_dict(comparison.sampling), machines)
-    is_noisy = _is_noisy(rows, choices, base)
     return {
-        **across_loads(rows, judged, is_noisy=is_noisy),
+        **across_loads(rows, judged),
         "objective": objective.to_dict(),
         "warnings": [*_dequantised(comparison), *warnings, *overloaded(rows)],
-        "is_noisy": is_noisy,
+        "is_noisy": judged.is_noisy,
         "baseline": baseline,
         "samples": len(samples),
         "definitions_version": DEFINITIONS_VERSION,
@@ -112,16 +108,6 @@ def _add_names(rows: Rows, choices: Sequence[Choice]) -> None:
     for row, choice in zip(rows, choices, strict=True):
         row["name"] = names[choice.label]
         row["settings"] = row["name"].removesuffix(choice.load.suffix)
-
-
-def _is_noisy(rows: Rows, choices: Sequence[Choice], base: Mapping[Load, str]) -> bool:
-    """Whether too many of the samples that the verdict compares were decoded while other programs used the machine."""
-    compared: Rows = []
-    for load, baseline in base.items():
-        own = [row for row, choice in zip(rows, choices, strict=True) if choice.load == load]
-        if best := [row for row in ranked(own) if row["label"] != baseline]:
-            compared += [row for row in own if row["label"] in (best[0]["label"], baseline)]
-    return sum(row["noisy_count"] for row in compared) > NOISY_SHARE * sum(row["sample_count"] for row in compared)
 
 
 def names_of(labels: Iterable[str]) -> dict[str, str]:

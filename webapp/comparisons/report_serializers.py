@@ -265,9 +265,7 @@ class ReportOut(serializers.Serializer[Any]):
     ranking = RankingOut(
         help_text="which order is certain, and how many more prompts settle the rest; empty for several loads"
     )
-    is_noisy = serializers.BooleanField(
-        help_text="more than 20 % of the samples that the verdict compares are noisy; the doubt says so"
-    )
+    is_noisy = serializers.BooleanField(help_text="more than 20 % of the samples are noisy; the doubt says so")
     baseline = serializers.CharField(help_text="strategy, without its load, to which speed-ups are relative")
     samples = serializers.IntegerField(help_text="finished samples, from which the report is computed")
     definitions_version = serializers.IntegerField()

@@ -238,6 +238,10 @@ class ParamOut(serializers.Serializer[Any]):
     choices = serializers.ListField(child=serializers.CharField())
     word = serializers.CharField(allow_blank=True, help_text="what a number may be instead; empty: nothing")
 
+    def to_representation(self, param: Param) -> dict[str, Any]:
+        unbounded = {} if param.kind in ("int", "float") else {"low": None, "high": None}
+        return {**super().to_representation(param), **unbounded}
+
 
 class StrategyOut(serializers.Serializer[Any]):
     slug = serializers.CharField()
@@ -246,31 +250,3 @@ class StrategyOut(serializers.Serializer[Any]):
     role = serializers.ChoiceField(choices=["baseline", "ranked", "bound", "peer", "server"])
     needs_draft = serializers.BooleanField(help_text="false: it also runs on a pair without a draft")
     params = ParamOut(many=True)
-
-
-def shown_param(param: Param) -> dict[str, Any]:
-    bounded = param.kind in ("int", "float")
-    return {
-        "name": param.name,
-        "kind": param.kind,
-        "default": param.default,
-        "help": param.help,
-        "low": param.low if bounded else None,
-        "high": param.high if bounded else None,
-        "choices": list(param.choices),
-        "word": param.word,
-    }
-
-
-def shown_strategies() -> list[dict[str, Any]]:
-    return [
-        {
-            "slug": spec.slug,
-            "title": spec.title,
-            "summary": spec.summary,
-            "role": spec.role,
-            "needs_draft": spec.needs_draft,
-            "params": [shown_param(param) for param in spec.params],
-        }
-        for spec in STRATEGIES.values()
-    ]

@@ -18,12 +18,13 @@ from decoding.public import (
     choose,
     lacks_scores,
     loads,
+    memory,
     parse_objective,
     without_draft,
 )
-from webapp.comparisons import room, serving
+from webapp.comparisons import serving
 from webapp.core.problems import Invalid
-from webapp.jobs.models import USUAL_PRIORITY, Queue
+from webapp.jobs.models import USUAL_PRIORITY, Queue, Worker
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Endpoint, Pair
 from webapp.registry.recipes import Recipe
@@ -33,6 +34,7 @@ MOST_STRATEGIES = 32
 MOST_LOADS = 16
 MOST_RUNS = 64
 MOST_SAMPLES = 100_000
+MEMORY_REMEDY = f"{memory.REMEDY[:-1]}, or start a worker with more memory."
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +163,21 @@ def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
     if pair.matches_text and choice.spec.needs_scores:
         hint = "Leave it out, or make a pair of these models with the setting tli."
         raise Invalid(lacks_scores(choice.label), field=f"strategies.{index}", hint=hint, code="other-tokenizer")
-    if (why := room.why_nowhere(choice, pair, queue)) is not None:
-        raise Invalid(why, field=f"strategies.{index}", hint=room.REMEDY, code="out-of-memory")
+    if why := _fits_nowhere(choice, pair, queue):
+        raise Invalid(why, field=f"strategies.{index}", hint=MEMORY_REMEDY, code="out-of-memory")
     return _with_classifier(choice, pair, index)
+
+
+def _fits_nowhere(choice: Choice, pair: Pair, queue: Queue) -> str:
+    """Say that the branches need more memory than any worker of that queue has; empty if they fit or nobody can say.
+    Only the worker knows the free memory when it tries, and refuses it then (decision 24)."""
+    needed = memory.needed_by(choice, pair.vocab_size)
+    rooms = [worker.memory for worker in Worker.objects.alive() if queue in worker.queues] if needed else []
+    known = [room for room in rooms if room is not None]
+    if not known or len(known) < len(rooms) or needed <= max(known):
+        return ""
+    most = f"{max(known) / memory.GIB:.1f} GiB"
+    return f"{memory.what_for(choice, pair.vocab_size)}, and no worker of `{queue}` at hand has more than {most}."
 
 
 def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:

@@ -18,7 +18,7 @@ from webapp.accounts.rights import Right
 from webapp.comparisons.models import Comparison, Run
 from webapp.core.naming import moment
 from webapp.core.pages import page
-from webapp.docs import library
+from webapp.docs import contents, library
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair
 from webapp.studies.models import Classifier, Study, Training
@@ -158,7 +158,7 @@ def _documentation(words: list[str]) -> list[dict[str, str]]:
     Without a word all of them would hide everything else."""
     if not words:
         return []
-    titles = {library.address(name): title for pages in library.contents().values() for name, title in pages.items()}
+    titles = {library.address(name): title for pages in contents().values() for name, title in pages.items()}
     found = {at: (title, "") for at, title in titles.items() if _has(title, words)}
     for one in library.index():
         if _has(f"{one['page']} {one['heading']} {one['words']}", words):

@@ -213,8 +213,6 @@ class Nouns(viewsets.GenericViewSet[Any]):
 
     ordering_fields: tuple[str, ...] = ("created",)
     ordering: tuple[str, ...] = ("-created",)
-    lookup_field = "pk"
-    lookup_value_converter = "uuid"
     http_method_names = ["get", "post", "put", "patch", "delete", "head", "options"]  # else an action `trace` is TRACE
     query_names: tuple[str, ...] = ()  # the query parameters of actions other than list
 

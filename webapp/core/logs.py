@@ -189,7 +189,9 @@ def configuration(form: str, *, level: str = "INFO") -> dict[str, Any]:
         "handlers": {"console": handler},
         "root": {"handlers": ["console"], "level": level},
         "loggers": {
+            "botocore": {"level": "WARNING"},  # at INFO it says where it found the keys, in each process
             "django": {"handlers": [], "propagate": True},
+            "drafthouse": {"level": level},  # Celery sets the root's level to its own
             "uvicorn": {"handlers": [], "propagate": True},
             "uvicorn.error": {"handlers": [], "level": "WARNING"},  # below this level it logs the paths of sockets
             "uvicorn.access": {"handlers": [], "level": "CRITICAL"},

@@ -34,12 +34,16 @@ class Bound:
 
     def asked(self, description: str = "") -> OpenApiParameter:
         """Return it as a parameter of the schema."""
-        whole = {"type": "integer", "minimum": self.low, "maximum": self.high}
-        return OpenApiParameter(self.name, whole, description=description)
+        return OpenApiParameter(self.name, self.schema, description=description)
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        return {"type": "integer", "minimum": self.low, "maximum": self.high}
 
 
 AFTER = Bound("after", 0, 0, 2**31 - 1)
 WAIT = Bound("wait", 0, 0, 25)
+LIMIT, OFFSET = Bound("limit", 50, 1, 500), Bound("offset", 0, 0, 1_000_000)  # of a page
 
 
 def number(request: Request, bound: Bound) -> int:
@@ -76,33 +80,14 @@ class StrictJSONParser(JSONParser):
 
 
 class Pages(pagination.LimitOffsetPagination):
-    default_limit = 50
-    max_limit = 500
-    furthest = 1_000_000
-
     def paginate_queryset(self, queryset: Any, request: Request, view: Any = None) -> list[Any]:
         self.request = request
-        self.limit, self.offset = self.get_limit(request), self.get_offset(request)
+        self.limit, self.offset = number(request, LIMIT), number(request, OFFSET)
         found, self.count = counted_part(queryset, self.offset, self.offset + self.limit)
         return found
 
-    def get_limit(self, request: Request) -> int:
-        return number(request, Bound("limit", self.default_limit, 1, self.max_limit))
-
-    def get_offset(self, request: Request) -> int:
-        return number(request, Bound("offset", 0, 0, self.furthest))
-
     def get_schema_operation_parameters(self, view: Any) -> list[dict[str, Any]]:
-        bounds = {"limit": (1, self.max_limit), "offset": (0, self.furthest)}
-        return [
-            {
-                "name": name,
-                "in": "query",
-                "required": False,
-                "schema": {"type": "integer", "minimum": low, "maximum": high},
-            }
-            for name, (low, high) in bounds.items()
-        ]
+        return [{"name": one.name, "in": "query", "required": False, "schema": one.schema} for one in (LIMIT, OFFSET)]
 
 
 class StrictFilters(DjangoFilterBackend):

@@ -59,8 +59,8 @@ class Call:
 def call(page: str, args: Sequence[Any], of: str, values: dict[str, Any]) -> Call:
     """Make a button's call. `page` is the name of a route with its arguments, or a whole address."""
     if page.startswith("/"):
-        match = resolve(page)
-        page, args = str(match.url_name), tuple(match.kwargs.values())
+        match: Any = resolve(page)  # the stubs lack `captured_kwargs`
+        page, args = str(match.url_name), tuple(match.captured_kwargs.values())
     verb = VERBS[page]
     kind, thing = (args[0], args[1:]) if "{kind}" in verb.route else ("", args)
     path = reverse(verb.route.format(kind=kind), args=thing)

@@ -29,8 +29,9 @@ def _checked_out() -> str:
     if not (ROOT / ".git").exists():
         return ""
     clean = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}  # of a hook's repository
+    command = ["git", "-c", f"safe.directory={ROOT}", "rev-parse", "HEAD"]  # a service runs in another user's clone
     try:
-        asked = subprocess.run(["git", "rev-parse", "HEAD"], cwd=ROOT, env=clean, capture_output=True, text=True)
+        asked = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True)
     except OSError:  # git is not installed
         return ""
     return asked.stdout.strip() if asked.returncode == 0 else ""

@@ -1,8 +1,4 @@
-"""The pages of `docs/`: their order, their text, and what a search looks through.
-
-`docs/README.md` lists the pages in their order, by section. Pages that it does not list, such as single decisions, can
-be read too.
-"""
+"""The text of pages of `docs/`, what a search looks through, and the glossary's words."""
 
 from __future__ import annotations
 
@@ -15,30 +11,11 @@ from pathlib import Path
 from django.urls import reverse
 from django.utils.text import slugify
 
+from webapp.docs import FIRST, FOLDER, contents, names
 from webapp.docs.markdown import Rendered, render
 
-FOLDER = Path(__file__).resolve().parents[2] / "docs"
-FIRST = "README"
 GLOSSARY = "glossary"
 SHOWN = frozenset({".md", ".json", ".yaml"})
-
-
-@cache
-def contents() -> dict[str, dict[str, str]]:
-    """Sections, each with the titles of its pages by their names, such as `decisions/README`."""
-    sections: dict[str, dict[str, str]] = {}
-    for line in (FOLDER / f"{FIRST}.md").read_text().splitlines():
-        if line.startswith("## "):
-            pages = sections.setdefault(line[3:].strip(), {})
-        elif sections and (link := re.match(r"- \[([^]]+)]\(([^):]+)\.md\)", line)):
-            pages[link[2]] = link[1]
-    return sections
-
-
-@cache
-def names() -> frozenset[str]:
-    """All pages."""
-    return frozenset(str(path.relative_to(FOLDER).with_suffix("")) for path in FOLDER.rglob("*.md"))
 
 
 def address(name: str) -> str:

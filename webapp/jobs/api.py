@@ -17,7 +17,7 @@ from webapp.accounts.standing import reading, who
 from webapp.core.api import Nouns
 from webapp.core.holding import Waiting, answer
 from webapp.core.rest import AFTER, WAIT, Bound, number
-from webapp.jobs import line, log, pauses, priorities, serializers, services, telemetry
+from webapp.jobs import line, log, serializers, services, telemetry
 from webapp.jobs.models import Job, JobState, Queue, Worker
 
 EVENTS = Bound("limit", 500, 1, 500)
@@ -48,7 +48,7 @@ class JobsApi(Nouns):
     def partial_update(self, request: Request, pk: UUID) -> Response:
         """Change the priority of a job that waits."""
         job = self.get_object()
-        return self.shown(priorities.prioritise(job=job, by=self.actor, **self.read(serializers.JobChanges)))
+        return self.shown(services.prioritise(job=job, by=self.actor, **self.read(serializers.JobChanges)))
 
     @extend_schema(request=None, responses={202: serializers.JobOut})
     def cancel(self, request: Request, pk: UUID) -> Response:
@@ -124,12 +124,12 @@ class Pauses(APIView):
         body = serializers.PauseIn(data=request.data, context={"is_json": True})
         body.is_valid(raise_exception=True)
         actor: Any = request.auth
-        pauses.pause(queue=pauses.queue_called(queue), reason=body.validated_data["reason"], by=actor)
-        return Response(serializers.QueueOut(line.state_of(pauses.queue_called(queue))).data)
+        paused = services.pause(queue=line.queue_called(queue), reason=body.validated_data["reason"], by=actor)
+        return Response(serializers.QueueOut(line.state_of(Queue(paused.queue))).data)
 
     @extend_schema(responses={204: None})
     def delete(self, request: Request, queue: str) -> Response:
         """Resume this queue."""
         actor: Any = request.auth
-        pauses.resume(queue=pauses.queue_called(queue), by=actor)
+        services.resume(queue=line.queue_called(queue), by=actor)
         return Response(status=204)

@@ -14,11 +14,13 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
+from django.contrib.humanize.templatetags.humanize import ordinal
 from django.db import connection
 from django.db.models import BooleanField, Count, ExpressionWrapper, Max, Q
 from django.db.models.functions import Now
 from django.utils import timezone
 
+from webapp.core.problems import NotFound
 from webapp.jobs import devices
 from webapp.jobs.models import Job, JobState, Pause, Queue, Worker
 
@@ -68,7 +70,7 @@ def place(job: Job) -> PlaceInLine:
     line = order(job.queue)
     position = line.index(job.pk) + 1 if job.pk in line else 1
     if pause := Pause.objects.filter(queue=job.queue).select_related("by").first():
-        return PlaceInLine(position, f"{_ordinal(position)} in `{job.queue}`. {pause}")
+        return PlaceInLine(position, f"{ordinal(position)} in `{job.queue}`. {pause}")
     worker_count = len(Worker.objects.that_could(job))
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
     if job.not_before and (wait_s := (job.not_before - timezone.now()).total_seconds()) > 0:
@@ -87,7 +89,7 @@ def place(job: Job) -> PlaceInLine:
     begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
     if eta_s == 0 and (begins := devices.why_not(job)):
         eta_s = None  # its worker is free, and when the other device will be nobody can tell
-    return PlaceInLine(position, f"{before}{_ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
+    return PlaceInLine(position, f"{before}{ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
 
 
 def outlook(queue: str) -> str:
@@ -142,6 +144,12 @@ def states() -> list[dict[str, Any]]:
         }
         for queue in Queue.values
     ]
+
+
+def queue_called(name: str) -> Queue:
+    if name not in Queue.values:
+        raise NotFound(f"There is no queue {name[:40]!r}; there are {', '.join(Queue.values)}.")
+    return Queue(name)
 
 
 def state_of(queue: Queue) -> dict[str, Any]:
@@ -227,8 +235,3 @@ def _about(seconds: float) -> str:
     if seconds < 5400:
         return f"about {round(seconds / 60)} min"
     return f"about {seconds / 3600:.1f} h"
-
-
-def _ordinal(number: int) -> str:
-    ending = "th" if number % 100 in (11, 12, 13) else {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
-    return f"{number}{ending}"

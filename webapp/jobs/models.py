@@ -24,15 +24,6 @@ class JobState(models.TextChoices):
     CANCELLED = "cancelled"
 
 
-MOVES: dict[JobState, frozenset[JobState]] = {
-    JobState.QUEUED: frozenset({JobState.RUNNING, JobState.CANCELLED, JobState.FAILED}),
-    JobState.RUNNING: frozenset(
-        {JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED, JobState.QUEUED}
-    ),  # queued: given back
-    JobState.SUCCEEDED: frozenset(),
-    JobState.FAILED: frozenset({JobState.QUEUED}),  # retried
-    JobState.CANCELLED: frozenset({JobState.QUEUED}),
-}
 FINAL = (JobState.SUCCEEDED, JobState.FAILED, JobState.CANCELLED)
 
 
@@ -202,13 +193,16 @@ class Reading(models.Model):
         ordering = ["pk"]
 
 
+LONGEST_REASON = 200  # characters
+
+
 class Pause(models.Model):
     """Pause of a queue: workers take nothing from it. What runs goes on."""
 
     queue = models.CharField(max_length=10, choices=Queue.choices, unique=True)
     since = models.DateTimeField(default=timezone.now)
     by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    reason = models.CharField(max_length=200, blank=True)
+    reason = models.CharField(max_length=LONGEST_REASON, blank=True)
 
     def __str__(self) -> str:
         why = f": {self.reason}" if self.reason else "."

@@ -10,8 +10,18 @@ from rest_framework import serializers
 
 from webapp.accounts.serializers import UserOut
 from webapp.core.api import Input, Output
-from webapp.jobs import line, pauses
-from webapp.jobs.models import HIGHEST_PRIORITY, LOWEST_PRIORITY, MEASURING, Job, JobEvent, Queue, Reading, Worker
+from webapp.jobs import line
+from webapp.jobs.models import (
+    HIGHEST_PRIORITY,
+    LONGEST_REASON,
+    LOWEST_PRIORITY,
+    MEASURING,
+    Job,
+    JobEvent,
+    Queue,
+    Reading,
+    Worker,
+)
 
 
 class PlaceOut(serializers.Serializer[Any]):
@@ -147,7 +157,7 @@ class JobChanges(Input):
 
 
 class PauseIn(Input):
-    reason = serializers.CharField(max_length=pauses.LONGEST_REASON, required=False, default="", allow_blank=True)
+    reason = serializers.CharField(max_length=LONGEST_REASON, required=False, default="", allow_blank=True)
 
 
 class QueueOut(serializers.Serializer[Any]):

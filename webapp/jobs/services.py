@@ -15,10 +15,10 @@ from django.utils import timezone
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.problems import Conflict
-from webapp.jobs import devices, ends, line, log, moves, nudging, priorities
+from webapp.core.problems import Conflict, Forbidden
+from webapp.jobs import devices, ends, line, log, moves, nudging
 from webapp.jobs.kinds import Kind
-from webapp.jobs.models import FINAL, USUAL_PRIORITY, Job, JobState, Queue, Worker
+from webapp.jobs.models import FINAL, USUAL_PRIORITY, Job, JobState, Pause, Queue, Worker
 
 LEASE = timedelta(seconds=20)
 MOST_WAITING = 1000  # per team
@@ -41,7 +41,7 @@ def enqueue(
 ) -> Job:
     """Submit a job. A light kind goes to the light queue, whichever queue is named."""
     by.require(Right.SUBMIT)
-    priorities.require_may_give(priority, by)
+    require_may_give(priority, by)
     if Job.objects.filter(team=by.home, state=JobState.QUEUED).count() >= MOST_WAITING:
         raise Conflict(
             f"{MOST_WAITING} jobs of your team wait already.", hint="Cancel some, or wait.", code="queue-full"
@@ -138,6 +138,57 @@ def retry(*, job: Job, by: Actor) -> Job:
     audit.record(by, "retried", job)
     transaction.on_commit(lambda: nudging.nudge(job.queue))
     return job
+
+
+@transaction.atomic
+def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
+    """Change the priority of a waiting job."""
+    by.require(Right.SUBMIT)
+    require_may_give(max(priority, job.priority), by)
+    if not Job.objects.filter(pk=job.pk, state=JobState.QUEUED).update(priority=priority):
+        job.refresh_from_db()
+        raise Conflict(f"This job is {job.state}; a priority only matters while it waits.", code="job-does-not-wait")
+    job.refresh_from_db()
+    log.add(job, f"{by.user} gives it priority {priority}.")
+    log.nudge(job.pk)
+    audit.record(by, "prioritised", job, priority=priority)
+    return job
+
+
+def require_may_give(priority: int, by: Actor) -> None:
+    """Let everybody who submits lower a priority, and only owners put a job before others of their team."""
+    if priority > USUAL_PRIORITY and not by.can_admin:
+        raise Forbidden(
+            f"Only owners may put a job before others of their team, with a priority above {USUAL_PRIORITY}.",
+            field="priority",
+            hint="Ask an owner, or use an owner's token with the scope admin.",
+        )
+
+
+@transaction.atomic
+def pause(*, queue: Queue, reason: str, by: Actor) -> Pause:
+    """Take nothing from this queue until it is resumed. A queue serves all teams, so this is the operator's."""
+    _require_operator(by)
+    paused, _ = Pause.objects.update_or_create(
+        queue=queue, defaults={"since": timezone.now(), "by": by.user, "reason": reason}
+    )
+    audit.record(by, "paused", paused)
+    return paused
+
+
+@transaction.atomic
+def resume(*, queue: Queue, by: Actor) -> None:
+    _require_operator(by)
+    for paused in Pause.objects.filter(queue=queue):
+        audit.record(by, "resumed", paused)
+        paused.delete()
+    transaction.on_commit(lambda: nudging.nudge(queue))
+
+
+def _require_operator(by: Actor) -> None:
+    by.require(Right.ADMIN)
+    if not by.user.is_operator:
+        raise Forbidden("Only the operator of this server may do this.", code="operators-only")
 
 
 # What workers do -----------------------------------------------------------------------------------------------------

@@ -12,8 +12,8 @@ from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
-from webapp.jobs import line, pauses, priorities, serializers, services, telemetry
-from webapp.jobs.models import Job, JobState, Worker
+from webapp.jobs import line, serializers, services, telemetry
+from webapp.jobs.models import LONGEST_REASON, Job, JobState, Worker
 from webapp.jobs.work import work_of
 
 
@@ -48,7 +48,7 @@ def job(request: ActorRequest, id: UUID) -> HttpResponse:
 def prioritise(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Job.objects.visible_to(request.actor), id)
     form = Form(serializers.JobChanges, request)
-    changed = form.submit(lambda priority: priorities.prioritise(job=found, priority=priority, by=request.actor))
+    changed = form.submit(lambda priority: services.prioritise(job=found, priority=priority, by=request.actor))
     if changed is None:
         messages.error(request, form.refusal)
     else:
@@ -72,14 +72,14 @@ def retry(request: ActorRequest, id: UUID) -> HttpResponse:
 
 @page(Right.ADMIN, ("POST",))
 def pause(request: ActorRequest, queue: str) -> HttpResponse:
-    reason = request.POST.get("reason", "").strip()[: pauses.LONGEST_REASON]
-    pauses.pause(queue=pauses.queue_called(queue), reason=reason, by=request.actor)
+    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON]
+    services.pause(queue=line.queue_called(queue), reason=reason, by=request.actor)
     messages.success(request, f"{queue} is paused. Running jobs continue; no new job starts.")
     return redirect("jobs")
 
 
 @page(Right.ADMIN, ("POST",))
 def resume(request: ActorRequest, queue: str) -> HttpResponse:
-    pauses.resume(queue=pauses.queue_called(queue), by=request.actor)
+    services.resume(queue=line.queue_called(queue), by=request.actor)
     messages.success(request, f"{queue} goes on.")
     return redirect("jobs")

@@ -31,7 +31,7 @@ from webapp.core.subscriptions import NewsSource
 from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.live import tickets
-from webapp.live.following import MOST_FOLLOWED, Unreadable, read_cursors, read_since
+from webapp.live.following import Unreadable, read_cursors, read_since
 from webapp.live.job_watch import JobWatch
 from webapp.live.watch import Watch
 from webapp.sharing import services as sharing
@@ -125,8 +125,6 @@ def _follow(request: Request, watch: Watch | JobWatch) -> None:
         watch.follow(read_cursors(_cursors(request.query_params.get("after", ""))), since)
     except Unreadable as error:
         raise Invalid(str(error), field="since" if "since" in str(error) else "after") from None
-    if len(watch.cursors) > MOST_FOLLOWED:
-        raise Invalid(f"At most {MOST_FOLLOWED} samples can be followed at once.", field="after")
 
 
 class Tickets(ViewSet):

@@ -37,6 +37,7 @@ class SharedConsumer(ComparisonConsumer):
     def admitted(self) -> Conditions:
         share = sharing.find(self.scope["url_route"]["kwargs"]["secret"], client_address(self.scope))
         self.comparison, self.show = share.comparison_id, shown_by(share.hides_texts)
+        self.audience = f"link, hides texts: {share.hides_texts}"
         return sharing.conditions_of(share)
 
 

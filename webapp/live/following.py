@@ -53,4 +53,6 @@ def read_cursors(after: object) -> dict[UUID, int]:
         if isinstance(seq, bool) or not isinstance(seq, int) or not 0 <= seq < 2**31:
             raise Unreadable("A seq must be a whole number, not negative.")
         cursors[pk] = seq
+    if len(cursors) > MOST_FOLLOWED:
+        raise Unreadable(f"At most {MOST_FOLLOWED} samples can be followed at once, and `after` names more.")
     return cursors

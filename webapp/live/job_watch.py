@@ -1,4 +1,4 @@
-"""Watch of a job: finds the frames that one reader of its page has not seen.
+"""Watch of a job: finds the frames that it has not found before.
 
     {"t": "job", …}  state, how far it is, why it waits
     {"t": "events", "sample": job, "events": […]}  more of its log, in order; a line may carry numbers to draw
@@ -14,9 +14,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
+from django.db.models import Max
+
 from webapp.comparisons.frames import Frame
 from webapp.jobs import log
-from webapp.jobs.models import Job
+from webapp.jobs.models import Job, JobEvent
+from webapp.live.watch import OVERLAP
 
 LINES_AT_ONCE = 500
 
@@ -25,8 +28,7 @@ LINES_AT_ONCE = 500
 class JobWatch:
     job: UUID
     after: int = 0
-    since: datetime | None = None  # a job's cursor is its log's alone
-    must_read: bool = True
+    since: datetime | None = None  # of a watch that has no cursor: the moment from which on it finds lines
     is_over: bool = False
     _status: Frame = field(default_factory=dict)
 
@@ -44,13 +46,7 @@ class JobWatch:
 
     def follow(self, after: dict[UUID, int], since: datetime | None = None) -> None:
         self.after = max(self.after, after.get(self.job, 0))
-        self.since = since
-        self.must_read = True
-
-    def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Take shared frames as news that there is some: few watch one job, and its log is short."""
-        self.must_read |= bool(frames)
-        return []
+        self.since = since or self.since
 
     def readings(self) -> dict[str, Callable[[], list[Frame]]]:
         """Readings that sockets share."""
@@ -58,13 +54,15 @@ class JobWatch:
 
     def news(self) -> list[Frame]:
         """Read everything that is new. The job is read before its log, so that "final" means "this is all"."""
-        self.must_read = False
         job = Job.objects.get(pk=self.job)
         frames: list[Frame] = []
         status = {"t": "job", **log.status_of(job, done=job.done_count, total=job.total_count)}
         if not log.is_same_status(status, self._status):
             frames.append(status)
         self._status = status
+        if self.since and not self.after:
+            earlier = JobEvent.objects.filter(job=self.job, at__lt=self.since - OVERLAP)
+            self.after = earlier.aggregate(last=Max("seq"))["last"] or 0
         while lines := log.read(job=self.job, after=self.after, limit=LINES_AT_ONCE):
             self.after = lines[-1].seq
             events = [log.shown(line) for line in lines]

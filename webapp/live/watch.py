@@ -1,5 +1,5 @@
-"""Watch of a comparison: finds the frames that one reader has not seen. Socket and long poll use it alike; it does not
-know how frames travel.
+"""Watch of a comparison: finds the frames that it has not found before. Sockets share one, besides what each asks for
+itself; a long poll has its own. It does not know how frames travel.
 
     {"t": "comparison", …}  state of the job: how far it is, why it waits
     {"t": "samples", "rows": […], "since": …}  samples that began or finished
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -29,19 +29,16 @@ from webapp.jobs import log
 MOST_UNSEEN = 64  # a reader that was away for long asks for older traces when it shows them
 OVERLAP = timedelta(seconds=5)  # a row may become visible later than its time stamp
 
-_EVER = datetime.min.replace(tzinfo=UTC)
-
 
 @dataclass
 class Watch:
     comparison: UUID
-    cursors: dict[UUID, int] = field(default_factory=dict)  # samples followed, and the last seq that this reader has
+    cursors: dict[UUID, int] = field(default_factory=dict)  # samples followed, and the last seq that was found
     since: datetime | None = None
-    sent: dict[UUID, str] = field(default_factory=dict)  # samples whose rows this reader has, and their state then
+    sent: dict[UUID, str] = field(default_factory=dict)  # samples whose rows were found, and their state then
     _status: Frame = field(default_factory=dict)
     _reported: int = -1
-    complete: set[UUID] = field(default_factory=set)  # samples whose whole trace this reader has
-    must_read: bool = True  # shared frames are not enough
+    complete: set[UUID] = field(default_factory=set)  # samples whose whole trace was found
     is_over: bool = False
 
     @property
@@ -58,70 +55,6 @@ class Watch:
         self.since = since or self.since
         self.cursors.update(after)
         self.complete -= after.keys()
-        self.must_read = True
-
-    def sift(self, frames: list[Frame]) -> list[Frame]:
-        """Keep what is new here of shared frames. Read anew where a frame leaves a gap, or a sample ended without its
-        trace: the shared watch may have read before that row became visible."""
-        found = [fresh for frame in frames if (fresh := self._sifted(frame))]
-        ended = {
-            UUID(row["id"]) for frame in found if frame["t"] == "samples" for row in frame["rows"] if row["is_finished"]
-        }
-        self.must_read |= bool(ended & self.cursors.keys())
-        return found
-
-    def _sifted(self, frame: Frame) -> Frame | None:
-        match frame["t"]:
-            case "events":
-                return self._sifted_events(frame)
-            case "complete":
-                return self._sifted_end(frame)
-            case "samples":
-                return self._sifted_rows(frame)
-            case "comparison":
-                is_same, self._status = log.is_same_status(frame, self._status), frame
-                return None if is_same else frame
-            case "report":
-                is_same, self._reported = frame["samples"] == self._reported, frame["samples"]
-                return None if is_same else frame
-            case "finished":  # this reader may still lack something
-                self.must_read = True
-                return None
-        return frame
-
-    def _sifted_rows(self, frame: Frame) -> Frame | None:
-        self.since = max(self.since or _EVER, datetime.fromisoformat(frame["since"]))
-        fresh = {UUID(row["id"]): row for row in frame["rows"] if self.sent.get(UUID(row["id"])) != state_of(row)}
-        self.sent |= {sample: state_of(row) for sample, row in fresh.items()}
-        ended = {sample for sample, row in fresh.items() if row["is_finished"] and not row.get("audit")}
-        self.cursors |= {sample: 0 for sample in ended - self.cursors.keys() - self.complete}
-        return {**frame, "rows": list(fresh.values())} if fresh else None
-
-    def _sifted_events(self, frame: Frame) -> Frame | None:
-        sample, events = UUID(frame["sample"]), frame["events"]
-        have = self.cursors.setdefault(sample, 0) if sample not in self.complete else events[-1]["seq"]
-        if events[-1]["seq"] <= have:
-            return None
-        if events[0]["seq"] > have + 1:
-            self.must_read = True
-            return None
-        self.cursors[sample] = events[-1]["seq"]
-        known = have + 1 - events[0]["seq"]
-        return {**frame, "events": events[known:]} if known else frame
-
-    def _sifted_end(self, frame: Frame) -> Frame | None:
-        sample = UUID(frame["sample"])
-        if sample in self.complete:
-            return None
-        if self.cursors.get(sample, 0) < frame["last_seq"]:
-            self.must_read = True
-            return None
-        self._completed(sample)
-        return frame
-
-    def _completed(self, sample: UUID) -> None:
-        self.cursors.pop(sample, None)
-        self.complete.add(sample)
 
     def readings(self) -> dict[str, Callable[[], list[Frame]]]:
         """Readings that sockets share. A report takes long to make, so events do not wait for it."""
@@ -129,7 +62,6 @@ class Watch:
 
     def news(self, *, with_report: bool = True) -> list[Frame]:
         """Read everything that is new. The status is read first, so that "final" means "this is all"."""
-        self.must_read = False
         comparison = Comparison.objects.select_related("job").get(pk=self.comparison)
         is_final = comparison.job.is_final
         is_first = not self._status
@@ -178,7 +110,8 @@ class Watch:
         sent = traces([known[pk] for pk in self.cursors], self.cursors)
         for frame in sent:
             if frame["t"] == "complete":
-                self._completed(UUID(frame["sample"]))
+                self.cursors.pop(UUID(frame["sample"]), None)
+                self.complete.add(UUID(frame["sample"]))
         return sent
 
     def _unfinished_reading(self) -> bool:

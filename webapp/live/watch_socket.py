@@ -1,7 +1,9 @@
-"""Socket of a page: read-only, fed by a watch of its own and by readings that it shares with others.
+"""Socket of a page: read-only. It answers each message with a reading of its own, and passes on the readings that all
+sockets of the page share.
 
-It subscribes to those before it reads for the first time, so it misses nothing. Cursors, not timing, keep it from
-sending anything twice. The conditions that let it in are checked as long as it is open (`core.conditions`).
+It subscribes to those before it reads for the first time, so it misses nothing. What both bring arrives twice. Events
+have numbers: the page leaves out those that it has, and asks from its cursor where one is missing (`feed.js`). The
+conditions that let it in are checked as long as it is open (`core.conditions`).
 """
 
 from __future__ import annotations
@@ -9,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
-from functools import cached_property, partial
+from functools import partial
 from urllib.parse import parse_qs
 
 from channels.db import database_sync_to_async
@@ -28,10 +30,12 @@ from webapp.core.nudges import within
 from webapp.core.problems import NotFound, NotSignedIn, Problem, TooMany
 from webapp.core.subscriptions import SMALLEST_GAP, NewsSource, subscribed
 from webapp.live import tickets
-from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
+from webapp.live.following import Unreadable, read_follow
 from webapp.live.job_watch import JobWatch
 from webapp.live.origin import is_ours
 from webapp.live.watch import Watch
+
+Reading = tuple[str, bool]  # a message, empty if there is no news; and whether it is the last
 
 logger = logging.getLogger("drafthouse.live")
 HEARTBEAT = 15.0
@@ -48,6 +52,7 @@ class WatchSocket(AsyncWebsocketConsumer):
     """Base of all sockets of pages. A subclass says what it watches and who may."""
 
     what = ""  # a noun for sentences: comparison, job
+    audience = "team"  # readers who are shown frames alike
     takes_tickets = True
     channel_layer_alias = "none"  # subscriptions listen for all sockets; a channel for each would only cost
 
@@ -56,7 +61,8 @@ class WatchSocket(AsyncWebsocketConsumer):
         self.sending: asyncio.Task[None] | None = None
         self.ending: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()
-        self.inbox: list[Frame] = []
+        self.inbox: list[Reading] = []
+        self.asked: Watch | JobWatch | None = None  # the reading that is due
         self.show: Callable[[Frame], Frame] = lambda frame: frame
         self.ticket = self._ticket()
         await self.accept()
@@ -64,7 +70,7 @@ class WatchSocket(AsyncWebsocketConsumer):
             return await self.close(*FOREIGN)
         if problem := await database_sync_to_async(self._admit, thread_sensitive=False)():
             return await self.close(*_ending(problem))
-        self.watch = self.fresh_watch()
+        self.asked = self.fresh_watch()
         self.sending = asyncio.create_task(self._serve())
 
     async def disconnect(self, code: int) -> None:
@@ -80,14 +86,13 @@ class WatchSocket(AsyncWebsocketConsumer):
             since, after = read_follow(text_data)
         except Unreadable as error:
             return await self.close(UNREADABLE[0], f"{UNREADABLE[1]} {error}")
-        if len(self.watch.cursors) + len(after) > MOST_FOLLOWED:
-            return await self.close(UNREADABLE[0], f"At most {MOST_FOLLOWED} samples can be followed at once.")
-        self.watch.follow(after, since)
+        self.asked = self.asked or self._watch_from_now()
+        self.asked.follow(after, since)
         self.stirred.set()
 
-    def deliver(self, frames: list[Frame]) -> None:
-        if frames:
-            self.inbox += frames
+    def deliver(self, reading: Reading) -> None:
+        if reading[0]:
+            self.inbox.append(reading)
             self.stirred.set()
 
     def end(self, problem: Problem) -> None:
@@ -104,7 +109,7 @@ class WatchSocket(AsyncWebsocketConsumer):
     async def _serve(self) -> None:
         with guarded(self.conditions, self.end), ExitStack() as stack:
             await within(PATIENCE, self.stirred)  # the first message says from where
-            for source in _sources(self.fresh_watch()):
+            for source in self._sources():
                 stack.enter_context(subscribed(source, self.deliver))
             try:
                 await self._send_all()
@@ -119,25 +124,34 @@ class WatchSocket(AsyncWebsocketConsumer):
         heard = clock()
         while True:
             self.stirred.clear()
-            frames = await self._fresh()
-            if not frames and clock() - heard >= HEARTBEAT:
-                frames = [{"t": "heartbeat"}]
-            if frames:
-                heard = clock()
-                await self.send(written([self.show(frame) for frame in frames]))
-            if self.watch.is_over:
-                return await self.close(ALL_SENT, f"The {self.what} is over and all of it was told.")
+            brought, self.inbox = self.inbox, []
+            if self.asked:
+                watch, self.asked = self.asked, None
+                read = database_sync_to_async(_read, thread_sensitive=False)
+                brought = [await read(watch, watch.news, self.show), *brought]
+            if not brought and clock() - heard >= HEARTBEAT:
+                brought = [(written([{"t": "heartbeat"}]), False)]
+            for text, is_over in brought:
+                if text:
+                    heard = clock()
+                    await self.send(text)
+                if is_over:
+                    return await self.close(ALL_SENT, f"The {self.what} is over and all of it was told.")
             await asyncio.sleep(SMALLEST_GAP)
             await within(max(0.0, heard + HEARTBEAT - clock()), self.stirred)
 
-    async def _fresh(self) -> list[Frame]:
-        """Sift the shared frames. Where one leaves a gap, drop them all and read the database: they are older than that
-        reading. Sifting them too would mark their rows as sent, and nobody would then send their traces."""
-        brought, self.inbox = self.inbox, []
-        frames = [] if self.watch.must_read else self.watch.sift(brought)
-        if self.watch.must_read:
-            frames += await database_sync_to_async(self.watch.news, thread_sensitive=False)()
-        return frames
+    def _watch_from_now(self) -> Watch | JobWatch:
+        watch = self.fresh_watch()
+        watch.since = timezone.now()
+        return watch
+
+    def _sources(self) -> list[NewsSource]:
+        """Readings from now on, for all sockets that show the same."""
+        watch = self._watch_from_now()
+        return [
+            NewsSource(f"{name} {watch.group} {self.audience}", watch.group, partial(_read, watch, read, self.show))
+            for name, read in watch.readings().items()
+        ]
 
     def _ticket(self) -> str:
         query = parse_qs(self.scope["query_string"].decode("latin-1"))
@@ -180,29 +194,14 @@ class WatchSocket(AsyncWebsocketConsumer):
         return NotFound(f"There is no {self.what} with this id, or you may not see it.")
 
 
-class SharedFrame(Frame):
-    """A frame for many readers, turned into JSON once."""
-
-    @cached_property
-    def text(self) -> str:
-        return json.dumps(self, separators=(",", ":"))
+def _read(watch: Watch | JobWatch, read: Callable[[], list[Frame]], show: Callable[[Frame], Frame]) -> Reading:
+    frames = read()
+    return written(map(show, frames)) if frames else "", watch.is_over
 
 
-def written(frames: Sequence[Frame]) -> str:
+def written(frames: Iterable[Frame]) -> str:
     """Write frames as one message of a socket."""
-    texts = (frame if isinstance(frame, SharedFrame) else SharedFrame(frame) for frame in frames)
-    return f"[{','.join(frame.text for frame in texts)}]"
-
-
-def _sources(watch: Watch | JobWatch) -> list[NewsSource]:
-    """Readings from now on, for all sockets that watch the same."""
-    watch.since = timezone.now()
-
-    def shared(read: Callable[[], list[Frame]]) -> list[Frame]:
-        return [SharedFrame(frame) for frame in read()]
-
-    group = watch.group
-    return [NewsSource(f"{name} {group}", group, partial(shared, read)) for name, read in watch.readings().items()]
+    return json.dumps([*frames], separators=(",", ":"))
 
 
 def _ending(problem: Problem) -> tuple[int, str]:

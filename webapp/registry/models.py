@@ -97,6 +97,11 @@ class Pair(Entry):
         return sum(weights) if all(weights) else None
 
     @property
+    def vocab_size(self) -> int:
+        """Tokens that all its models know; 0 while one is being checked."""
+        return min(model.facts.get("vocab_size") or 0 for model in self.by_role.values())
+
+    @property
     def is_undrafted(self) -> bool:
         """Whether it is a target without a draft."""
         return self.draft_id is None

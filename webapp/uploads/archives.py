@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import io
 import tarfile
 import zipfile
 import zlib
@@ -40,9 +39,9 @@ def members(reader: FileReader, name: str) -> Iterator[tuple[str, _Counted]]:
     Invalid."""
     budget = _Budget(GREATEST_RATIO * reader.size + LONGEST_READ, name)
     seen: set[str] = set()
-    sips = _Sips(reader)
+    reader.longest_read = LARGEST_SIP
     try:
-        for path, stream in _zip(sips, name) if name.lower().endswith(".zip") else _tar(sips, name, budget):
+        for path, stream in _zip(reader, name) if name.lower().endswith(".zip") else _tar(reader, name, budget):
             if paths.is_junk(path):
                 continue
             path = paths.clean(path)
@@ -58,7 +57,7 @@ def members(reader: FileReader, name: str) -> Iterator[tuple[str, _Counted]]:
         raise _refuse(name, "holds no files")
 
 
-def _zip(reader: _Sips, name: str) -> Iterator[tuple[str, IO[bytes]]]:
+def _zip(reader: FileReader, name: str) -> Iterator[tuple[str, IO[bytes]]]:
     with zipfile.ZipFile(reader) as archive:
         for info in archive.infolist():
             if info.is_dir():
@@ -73,7 +72,7 @@ def _zip(reader: _Sips, name: str) -> Iterator[tuple[str, IO[bytes]]]:
                 yield info.filename, stream
 
 
-def _tar(reader: _Sips, name: str, budget: _Budget) -> Iterator[tuple[str, IO[bytes]]]:
+def _tar(reader: FileReader, name: str, budget: _Budget) -> Iterator[tuple[str, IO[bytes]]]:
     packed = name.lower().endswith("gz")
     plain: Any = _Capped(gzip.GzipFile(fileobj=reader), budget) if packed else reader
     with tarfile.open(fileobj=plain, mode="r:") as archive:
@@ -85,31 +84,6 @@ def _tar(reader: _Sips, name: str, budget: _Budget) -> Iterator[tuple[str, IO[by
             stream = archive.extractfile(info)
             assert stream is not None  # it is a regular file
             yield info.name.removeprefix("./"), stream
-
-
-class _Sips(io.RawIOBase):
-    """The archive as a file for zipfile and tarfile, which may not read much of it at once."""
-
-    def __init__(self, reader: FileReader) -> None:
-        self._reader = reader
-
-    def readable(self) -> bool:
-        return True
-
-    def seekable(self) -> bool:
-        return True
-
-    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        return self._reader.seek(offset, whence)
-
-    def tell(self) -> int:
-        return self._reader.tell()
-
-    def read(self, size: int = -1) -> bytes:
-        left = self._reader.size - self._reader.tell()
-        if (left if size < 0 else min(size, left)) > LARGEST_SIP:
-            raise TooMuchAtOnce(f"{size} bytes at once")
-        return self._reader.read(size)
 
 
 class _Budget:

@@ -20,6 +20,8 @@ class TooMuchAtOnce(Exception):
 
 
 class FileReader(io.RawIOBase):
+    longest_read = LONGEST_READ
+
     def __init__(self, file: UploadedFile, team_id: UUID) -> None:
         self.size = file.size
         self._chunks: list[str] = file.chunks
@@ -42,8 +44,9 @@ class FileReader(io.RawIOBase):
         return self._at
 
     def read(self, size: int = -1) -> bytes:
-        wanted = max(0, self.size - self._at) if size < 0 else min(size, max(0, self.size - self._at))
-        if wanted > LONGEST_READ:
+        left = max(0, self.size - self._at)
+        wanted = left if size < 0 else min(size, left)
+        if wanted > self.longest_read:
             raise TooMuchAtOnce(f"{wanted} bytes at once")
         pieces = []
         while wanted:
@@ -66,7 +69,7 @@ class FileReader(io.RawIOBase):
         return self._block[start : start + wanted]
 
     def readinto(self, buffer: bytearray | memoryview) -> int:  # type: ignore[override]
-        piece = self.read(min(len(buffer), LONGEST_READ))
+        piece = self.read(min(len(buffer), self.longest_read))
         buffer[: len(piece)] = piece
         return len(piece)
 

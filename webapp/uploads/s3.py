@@ -15,7 +15,7 @@ from uuid import UUID, uuid4
 
 import boto3
 from botocore.config import Config
-from botocore.exceptions import BotoCoreError, ClientError
+from botocore.exceptions import BotoCoreError, ClientError, SSLError
 from django.utils import timezone
 
 from webapp.core.problems import Invalid
@@ -29,6 +29,7 @@ PATIENCE: dict[str, Any] = {
     "retries": {"max_attempts": TRIES, "mode": "standard"},
 }
 NOT_THERE = ("404", "NoSuchKey", "NotFound")
+NAMES = {"404": "NoSuchBucket", "403": "AccessDenied"}  # an answer to HEAD has a number only
 
 
 class Bucket:
@@ -158,10 +159,17 @@ def _told() -> Iterator[None]:
         yield
     except ClientError as error:
         code = error.response["Error"]["Code"]
+        if error.response["ResponseMetadata"]["HTTPStatusCode"] in (502, 503, 504):  # the words of a proxy before it
+            raise StoreAway(f"The object store does not answer ({code}).", hint="Try again in a while.") from None
         if code in ("PreconditionFailed", "412"):
             raise Invalid("The chunk was sent anew while it was being read.", code="chunk-mismatch") from None
         hint = "Ask the operator to check the name of the bucket and its permissions."
-        raise StoreAway(f"The object store refuses ({code}).", hint=hint) from None
+        raise StoreAway(f"The object store refuses ({NAMES.get(code, code)}).", hint=hint) from None
+    except SSLError as error:
+        raise StoreAway(
+            f"The object store's certificate is not trusted ({error.kwargs['error']}).",
+            hint="If an authority of your own signed it, name its PEM file in AWS_CA_BUNDLE.",
+        ) from None
     except BotoCoreError as error:
         raise StoreAway(
             f"The object store does not answer ({type(error).__name__}).", hint="Try again in a while."

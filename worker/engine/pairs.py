@@ -5,8 +5,6 @@ from __future__ import annotations
 import dataclasses
 import os
 import platform
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -16,10 +14,9 @@ from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.pair import ModelPair
 from decoding.models.checkpoints import LoadedModel
 from decoding.models.devices import device_called
-from decoding.models.runner import ModelRunner
 from decoding.prompts.chat.renderer import Renderer
-from decoding.ssd.transport.draft_process import DraftProcess, process_for
-from decoding.vocabularies.bridge import Bridge, bridge_of
+from decoding.ssd.transport.draft_process import process_for
+from decoding.vocabularies.bridge import bridge_of
 from decoding.vocabularies.fit import check_pair
 from decoding.vocabularies.shared import SharedTokens
 from webapp.core.hub import HubModel
@@ -44,16 +41,7 @@ def load_pair(
     draft = None
     if local.draft:
         draft = residents.load(Spot(local.draft, device, "draft", local.dtype, local.runner, report.draft), keep=spot)
-    pair = pair_of(
-        target,
-        draft,
-        classifier_at=local.classifiers.get,
-        shared=report.shared,
-        method=local.other_tokenizer,
-        dtype=local.dtype,
-        runner=local.runner,
-        template=local.template,
-    )
+    pair = _pair_of(local, target, draft, report.shared)
     pair.draft_left_out, pair.servers = left_out, servers or pair.servers
     facts = target.runner.facts
     kernels = {"kernels": dict(facts.kernels)} if facts.kernels else {}
@@ -66,54 +54,33 @@ def load_pair(
     )
 
 
-def pair_of(
-    target: LoadedModel,
-    draft: LoadedModel | None,
-    *,
-    classifier_at: Callable[[str], Path | None],
-    shared: SharedTokens | None = None,
-    method: str = "auto",
-    dtype: str = "auto",
-    runner: str = "auto",
-    template: Path | None = None,
+def _pair_of(
+    local: LocalPair, target: LoadedModel, draft: LoadedModel | None, shared: SharedTokens | None
 ) -> ModelPair:
-    """`shared` are the tokens that both have, if the tokenizers differ; `method`, one of METHODS, is for these.
-    `dtype` and `runner` are what the models were loaded with: SSD's draft process loads the draft alike. `template` is
-    a chat template in place of the target's own."""
-    bridge = _bridge(target, draft, shared, method)
+    """Make the pair of loaded models. `shared` are the tokens that both have, if the tokenizers differ. SSD's draft
+    process loads the draft as it was loaded here."""
+    bridge = process = drafting = None
+    if draft and shared:
+        vocabularies = target.runner.vocab_size, draft.runner.vocab_size
+        bridge = bridge_of(shared, local.other_tokenizer, target, draft, vocabularies)
+    if draft:
+        drafting = bridge.over(draft.runner) if bridge else draft.runner
+        translated_to = target.folder.path if bridge else None
+        process = process_for(draft.folder.path, local.dtype, draft.runner.context, local.runner, target=translated_to)
     return ModelPair(
         target=target.runner,
-        draft=_draft_of(draft, bridge),
+        draft=drafting,
         bridge=bridge,
         tokenizer=target.tokenizer,
         end_tokens=target.end_tokens,
         dtype=getattr(torch, target.runner.facts.dtype),
         target_folder=target.folder.path,
         draft_folder=draft.folder.path if draft else None,
-        classifier_at=classifier_at,
+        classifier_at=local.classifiers.get,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint) if draft else None,
-        draft_process=_process_of(draft, dtype, runner, target.folder.path if bridge else None),
-        renderer=Renderer(target.folder.path, template),
+        draft_process=process,
+        renderer=Renderer(target.folder.path, local.template),
     )
-
-
-def _bridge(target: LoadedModel, draft: LoadedModel | None, shared: SharedTokens | None, method: str) -> Bridge | None:
-    if draft is None or shared is None:
-        return None
-    return bridge_of(shared, method, target, draft, (target.runner.vocab_size, draft.runner.vocab_size))
-
-
-def _draft_of(draft: LoadedModel | None, bridge: Bridge | None) -> ModelRunner | None:
-    if draft is None:
-        return None
-    return bridge.over(draft.runner) if bridge else draft.runner
-
-
-def _process_of(draft: LoadedModel | None, dtype: str, runner: str, target: Path | None) -> DraftProcess | None:
-    """`target`: whose tokens the draft is translated to, if any."""
-    if draft is None:
-        return None
-    return process_for(draft.folder.path, dtype, draft.runner.context, runner, target=target)
 
 
 def _about(model: LoadedModel) -> dict[str, Any]:

@@ -21,8 +21,7 @@ from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, RecordedSet, best_of_kinds
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
 from decoding.replay.planning_at_load import plan_at_load
-from decoding.replay.projecting.document import MAPPING, PROJECTING, document
-from decoding.replay.projecting.projecting import ProjectionInputs
+from decoding.replay.projecting import MAPPING, PROJECTING, ProjectionInputs, document
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents

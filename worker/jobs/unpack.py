@@ -54,7 +54,7 @@ def _as_json_lines(attempt: Attempt, upload: Upload, table: UploadedFile, reader
         with copy.open("wb") as file:
             while piece := reader.read(1 << 20):
                 file.write(piece)
-        with tables.rows(copy, table.path, attempt.hold.may_go_on) as lines:
+        with tables.as_json_lines(copy, table.path, attempt.hold.may_go_on).open("rb") as lines:
             return chunks.keep_stream(upload.team, f"{table.path}.jsonl", lines)
 
 

@@ -9,8 +9,6 @@ import socket
 import subprocess
 import sys
 import time
-import urllib.error
-import urllib.request
 from collections.abc import Sequence
 from pathlib import Path
 from types import FrameType
@@ -18,9 +16,8 @@ from types import FrameType
 from worker import gpus, leash
 from worker.supervisor import children, port, probes, valkey
 from worker.supervisor.children import Child, say
-from worker.supervisor.data_folder import DataFolder, Taken
+from worker.supervisor.data_folder import DataFolder, Taken, default_folder, folder
 
-ROOT = Path(__file__).resolve().parents[2]
 MODULE = (sys.executable, "-P", "-m")
 GRACE = 3.0  # s; the broker is stopped after the others, and all within five seconds
 UNTIL_READY = 300.0  # s; on a crowded machine a web process alone takes more than a minute
@@ -32,7 +29,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     )
     parser.add_argument("--host", default="127.0.0.1", help="the address to listen on; 127.0.0.1 is this machine alone")
     parser.add_argument("--port", type=int, default=port.DEFAULT, help="0 takes the first free one from %(default)s on")
-    parser.add_argument("--data", type=Path, default=_data(), help="where everything is kept (%(default)s)")
+    parser.add_argument("--data", type=Path, default=default_folder(), help="where everything is kept (%(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="how many workers for the queue `cpu` (%(default)s)")
     parser.add_argument(
         "--gpus-per-worker", type=int, default=1, help="2 lets SSD place target and draft on two GPUs (%(default)s)"
@@ -46,10 +43,6 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     if not 0 <= asked.port < 65536:
         parser.error("--port is 0 to 65535")
     return asked
-
-
-def _data() -> Path:
-    return Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
 
 
 class Supervisor:
@@ -116,7 +109,7 @@ class Supervisor:
 
     def _wait_for_pages(self) -> None:
         deadline = time.monotonic() + UNTIL_READY
-        while not self.stop_asked and not answers(f"{self.address}/healthz"):
+        while not self.stop_asked and probes.status_of(f"{self.address}/healthz", 1) != 200:
             if time.monotonic() > deadline:
                 raise Taken(f"The pages did not answer within {UNTIL_READY:.0f} s; the lines above say why.")
             self._tend()
@@ -164,14 +157,6 @@ def prepare(demo: bool) -> str:
     return done.stdout.split()[-1]
 
 
-def answers(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(url, timeout=1) as response:
-            return bool(response.status == 200)
-    except (urllib.error.URLError, OSError):
-        return False
-
-
 def set_environment(data: Path, host: str, broker: valkey.Broker) -> None:
     """Set the variables that every child reads its settings from."""
     os.environ["DRAFTHOUSE_DATA"] = str(data)
@@ -185,7 +170,7 @@ def set_environment(data: Path, host: str, broker: valkey.Broker) -> None:
 def main(argv: Sequence[str]) -> int:
     asked = read_arguments(argv)
     try:
-        data = DataFolder(asked.data.expanduser().resolve())
+        data = DataFolder(folder(asked.data))
         if data.was_open:
             say("up", f"Other users could read {data.path}; from now on only you can.")
         listener = port.listen(asked.host, asked.port)

@@ -21,12 +21,11 @@ BACKUP = (
     "password: it holds the keys of your lab."
 )
 RESTORE = "Restore a backup into a data folder and its database. Stop Drafthouse there first."
-ROOT = Path(__file__).resolve().parents[2]
 
 
 def main(argv: Sequence[str]) -> None:
     asked = read_arguments(argv)
-    data = asked.data.expanduser().resolve()
+    data = data_folder.folder(asked.data)
     os.environ["DRAFTHOUSE_DATA"] = str(data)
     try:
         if asked.command == "backup":
@@ -47,7 +46,7 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     restore.add_argument("file", metavar="FILE", help="a file that `backup` wrote; `-` reads standard input")
     restore.add_argument("--check", action="store_true", help="only check that the file is whole")
     restore.add_argument("--replace", action="store_true", help="take the place of the lab there, and keep that beside")
-    default = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
+    default = data_folder.default_folder()
     for each in (backup, restore):
         each.add_argument("--data", type=Path, default=default, help="the data folder (%(default)s)")
     return parser.parse_args(argv)

@@ -19,8 +19,12 @@ class Taken(Exception):
     """Someone else has what we need; the message says who."""
 
 
+def default_folder() -> Path:
+    return Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")
+
+
 def folder(given: Path | None) -> Path:
-    return (given or Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data")).expanduser().resolve()
+    return (given or default_folder()).expanduser().resolve()
 
 
 def set_up(given: Path | None) -> None:

@@ -77,15 +77,20 @@ def _parts(for_pages: bool) -> list[NeededPart]:
         NeededPart("store", _store),
         NeededPart("disk", readiness.disk),
         NeededPart("models", _models),
-        NeededPart("workers", _workers),
-        NeededPart("gpu", _gpu, is_vital=False),
+        NeededPart("workers", lambda: asked_apart(_workers)),
+        NeededPart("gpu", lambda: asked_apart(_gpu), is_vital=False),
     ]
     pages = [NeededPart("static", readiness.static_files), NeededPart("proxies", _proxies, is_vital=False)]
     return [*both, *(pages if for_pages else ())]
 
 
 def _answers(own: BaseDatabaseWrapper) -> str:
-    own.ensure_connection()
+    from django.db import DatabaseError
+
+    try:
+        own.ensure_connection()
+    except DatabaseError as error:  # the driver says why, with addresses: not for `/readyz`, which everybody may read
+        return f"The database does not answer: {' '.join(str(error).split())}."
     return ""
 
 
@@ -115,7 +120,7 @@ def _store() -> str:
     try:
         store.current().try_out()
     except StoreTrouble as trouble:
-        return trouble.detail
+        return f"{trouble.detail} {trouble.hint}"
     return ""
 
 
@@ -127,7 +132,7 @@ def _models() -> str:
     return lost if gone else ""
 
 
-def _workers() -> str:
+def _workers(_: BaseDatabaseWrapper) -> str:
     from webapp.jobs.models import Queue
 
     listening = _listening()
@@ -141,18 +146,12 @@ def _workers() -> str:
 
 
 def _listening() -> set[str]:
-    """Return the queues of workers alive. This thread ends, and so must its connection."""
-    from django.db import connection
-
     from webapp.jobs.models import Worker
 
-    try:
-        return {queue for worker in Worker.objects.alive() for queue in worker.queues}
-    finally:
-        connection.close()
+    return {queue for worker in Worker.objects.alive() for queue in worker.queues}
 
 
-def _gpu() -> str:
+def _gpu(_: BaseDatabaseWrapper) -> str:
     from webapp.jobs.models import Queue
 
     there = len(gpus.listed())

@@ -18,9 +18,9 @@ import django
 
 from webapp.backup import switching
 from worker import leash
+from worker.supervisor import data_folder
 
 UNTIL_READY = 60.0  # s, for each part
-ROOT = Path(__file__).resolve().parents[2]
 # Maps of scripts, and pages of the REST framework that we do not show.
 UNUSED = ["*.js.map", "rest_framework"]
 
@@ -28,7 +28,7 @@ UNUSED = ["*.js.map", "rest_framework"]
 def main(demo: bool, link: bool) -> None:
     leash.put_on()
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "webapp.config.settings")
-    switching.finish(Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data"))  # before settings read the secrets
+    switching.finish(data_folder.default_folder())  # before settings read the secrets
     django.setup()
     from django.conf import settings
     from django.core.management import call_command

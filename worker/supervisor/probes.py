@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from http.client import HTTPConnection, HTTPException
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from worker import gauges
 
@@ -31,7 +31,7 @@ def of_broker(path: Path) -> Probe:
 
 def of_web(address: str) -> Probe:
     """A minute of patience: pages that are only slow must not be ended for that."""
-    return Probe(lambda pid: _web_answers(urlsplit(address)), every_s=10.0, misses=6)
+    return Probe(lambda pid: status_of(f"{address}/healthz", WEB_TIMEOUT) > 0, every_s=10.0, misses=6)
 
 
 def of_others() -> Probe:
@@ -50,13 +50,14 @@ def _broker_answers(path: str) -> bool:
         return False
 
 
-def _web_answers(address: SplitResult) -> bool:
-    """A refusal is an answer too. No proxy of the environment is asked."""
-    line = HTTPConnection(address.hostname or "localhost", address.port, timeout=WEB_TIMEOUT)
+def status_of(url: str, timeout: float) -> int:
+    """Return the status of a page of a server here; 0 if there is no answer. No proxy of the environment is asked."""
+    parts = urlsplit(url)
+    line = HTTPConnection(parts.hostname or "localhost", parts.port, timeout=timeout)
     try:
-        line.request("GET", "/healthz")
-        return line.getresponse().status > 0
+        line.request("GET", parts.path)
+        return line.getresponse().status
     except (OSError, HTTPException):
-        return False
+        return 0
     finally:
         line.close()

@@ -51,7 +51,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
     servers = asked_servers(args.server, args.start)
     servers_only = args.servers_only
     strategies, remarks = _servers_alone(args, servers) if servers_only else _with_baseline(_choices(args, servers))
-    bench = read_bench(args, args.split, has_turns=True)
+    bench = read_bench(args, has_turns=True)
     rates, speeds = [rate for rate, _ in args.rate if rate], [speed for rate, speed in args.rate if not rate]
     asked_loads = loads(args.concurrency, rates, speeds, [prompt.at for prompt in bench.prompts])
     _require_parts_of(strategies, bench)
@@ -96,7 +96,6 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="load no model here: prompts go to the servers as text, and nobody audits what they answer",
     )
-    group.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     group.add_argument(
         "--concurrency",
         type=list_of(count_of),
@@ -152,8 +151,8 @@ def _servers_alone(args: argparse.Namespace, servers: Sequence[AskedServer]) -> 
         raise BadArguments(
             "--servers-only loads no model here; leave out --strategies, --target, --draft and --template."
         )
-    if args.pair is None and args.prompts is None:
-        raise BadArguments("Servers alone need prompts: give --prompts FILE, or --pair starter for those of that pair.")
+    if args.prompts is None:
+        raise BadArguments("Servers alone need prompts: give --prompts FILE.")
     remark = "No model runs here, so nobody audits the answers: texts are only compared with the first server's."
     return [server.choice for server in servers], (remark,)
 

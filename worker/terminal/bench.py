@@ -37,20 +37,13 @@ class Bench:
     threads: int | None
 
 
-def read_bench(
-    args: argparse.Namespace,
-    split: str | None,
-    *,
-    all_splits: bool = False,
-    drafting: str = "",
-    has_turns: bool = False,
-) -> Bench:
-    """Read the arguments of `parser_of`. A pair in the box names the split that it usually runs on. `drafting` names
+def read_bench(args: argparse.Namespace, *, drafting: str = "", has_turns: bool = False) -> Bench:
+    """Read the arguments of `parser_of`. The starter pair names the split that it usually runs on. `drafting` names
     what the command does if it needs a draft. Without `has_turns`, it takes the first turns of conversations."""
     material = material_of(args)
     if drafting and material.draft is None:
         raise BadArguments(f"{without_draft.lacks_draft(drafting)} Give --draft MODEL.")
-    material = replace(material, split=None if all_splits else split or material.split)
+    material = replace(material, split=(args.split or material.split) if "split" in args else None)
     prompts = read_prompt_file(material.prompts, material.split, args.limit, args.form)
     material = material.as_folders()
     return Bench(
@@ -76,12 +69,10 @@ def _pair(args: argparse.Namespace, material: Material) -> LocalPair:
     )
 
 
-def read_recorded(
-    args: argparse.Namespace, split: str | None, *, all_splits: bool = False, drafting: str = ""
-) -> Bench:
+def read_recorded(args: argparse.Namespace, *, drafting: str = "") -> Bench:
     """Read the arguments of a command that records the pair. A draft that matches text (SLEM) cannot be recorded:
     refuse `drafting`, which needs it. The order takes the target alone for anything else."""
-    bench = read_bench(args, split, all_splits=all_splits, drafting=drafting)
+    bench = read_bench(args, drafting=drafting)
     report = bench.material.report
     report.require()
     if drafting and report.shared:
@@ -89,7 +80,9 @@ def read_recorded(
     return bench
 
 
-def parser_of(command: str, description: str, epilog: str | None = None) -> argparse.ArgumentParser:
+def parser_of(
+    command: str, description: str, epilog: str | None = None, *, takes_split: bool = True
+) -> argparse.ArgumentParser:
     """Make the parser of a command that runs a pair on prompts."""
     parser = Parser(
         prog=f"./drafthouse {command}",
@@ -99,8 +92,7 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
         allow_abbrev=False,
     )
     models = parser.add_argument_group("what to run")
-    models.add_argument("--pair", metavar="NAME", help="a pair in the box: starter, which is also the default")
-    models.add_argument("--target", type=Path, metavar="MODEL", help=f"the target: {MODEL}")
+    models.add_argument("--target", type=Path, metavar="MODEL", help=f"the target: {MODEL}; none: the starter pair")
     models.add_argument("--draft", type=Path, metavar="MODEL", help="the draft, likewise; none: the target alone")
     models.add_argument(
         "--other-tokenizer",
@@ -112,6 +104,8 @@ def parser_of(command: str, description: str, epilog: str | None = None) -> argp
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if names do not say it")
     models.add_argument("--template", type=Path, metavar="FILE", help="chat template, if not the target's own")
+    if takes_split:
+        models.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")
     _add_sampling(parser.add_argument_group("how tokens are chosen"))
     machine = parser.add_argument_group("where it runs")

@@ -5,10 +5,8 @@ The command is its job: it carries out the job's order in this process, prints w
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
@@ -16,29 +14,21 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from decoding.backends.contestants.servers.dialects import dialect_called
-from decoding.core.load import ONE
 from decoding.errors import DrafthouseError
 from decoding.measure.sample import SampleResult
-from decoding.measure.schedule import SampleKey
-from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.worst import USUAL, lines, ranked_by_loss
-from decoding.trace.events import EventSink, NullSink, Recorder, to_dict
 from decoding.vocabularies.shared import check_scores
-from worker import noise
 from worker.jobs.comparison import Compare
-from worker.jobs.comparison.messages import READING, Audited, Broke, SampleDecoded, Weighed, Which, called
-from worker.messages import JobProgress, PairLoaded, Report
 from worker.servers import local_pids
 from worker.started_server import started
 from worker.terminal.arguments import Arguments, read_arguments
 from worker.terminal.ending import Interrupt, ended
 from worker.terminal.files import whole_file
-from worker.terminal.guarded import command, opening, spare
-from worker.terminal.progress import ComparisonProgress, StepLines, described, say
+from worker.terminal.guarded import command, spare
+from worker.terminal.hearing import Heard, TraceFile
+from worker.terminal.progress import say
 from worker.terminal.servers import AskedServer, shown, to_ask
 from worker.terminal.table import palette_for, result
-
-NAMED = 8  # reasons why samples are left out; of more only the number of samples
 
 
 def compare(argv: Sequence[str]) -> None:
@@ -57,27 +47,17 @@ def compare(argv: Sequence[str]) -> None:
         trace = TraceFile(outputs.enter_context(whole_file(args.trace))) if args.trace else None
         interrupt = Interrupt()
         servers = [serving(server, outputs, interrupt) for server in args.servers]
-        heard = Heard(args, trace, local_pids(server.spec for server in servers if not server.command))
+        heard = Heard(args, trace, local_pids(server.spec for server in servers if not server.command), interrupt)
         run(order_of(args, servers), args, heard, interrupt)
-        complete = len(heard.samples) + len(heard.left_out) == args.sample_count
-        outcome = document(
-            args,
-            heard.samples,
-            complete=complete,
-            noise=heard.noise,
-            left_out=heard.warnings(),
-            loaded=heard.loaded,
-            servers=servers,
-            prices=heard.prices,
-        )
+        outcome = document(args, heard, servers)
         if json_file:
             write_document(outcome, json_file)
         if worst_file:
             write_worst(args, outcome, heard.samples, worst_file)
-    if not complete:
+    if not heard.is_complete:
         say(f"Stopped after {len(heard.samples)} of {args.sample_count} samples; only whole prompts count.")
     print(result(outcome, palette_for(sys.stdout, os.environ)))
-    if not complete:
+    if not heard.is_complete:
         raise KeyboardInterrupt
 
 
@@ -104,140 +84,19 @@ def order_of(args: Arguments, servers: Sequence[AskedServer]) -> Compare:
         repeats=args.repeats,
         servers=to_ask(servers),
         needs_servers=True,
+        is_traced=args.trace is not None,
     )
 
 
 def run(order: Compare, args: Arguments, heard: Heard, interrupt: Interrupt) -> None:
     from worker.engine.residents import Residents
-    from worker.jobs.comparison.comparing import Comparing, load_backend
     from worker.terminal.studying import make_ready
 
     make_ready(args, order.memory())
-    pair, loaded = load_backend(order, Residents())
-    with closing(pair), closing(heard), suppress(KeyboardInterrupt), interrupt:
-        Comparing(order, pair, heard.emit, heard, interrupt).run(loaded)
+    with closing(heard), suppress(KeyboardInterrupt), interrupt:
+        order.carry_out(Residents(), heard.emit, interrupt)
     if not heard.samples:  # there is nothing to show
         raise KeyboardInterrupt if interrupt.is_asked or not heard.left_out else DrafthouseError(heard.why)
-
-
-class Heard:
-    """Prints what a comparison reports, and keeps what its document is made of."""
-
-    loaded: PairLoaded
-
-    def __init__(self, args: Arguments, trace: TraceFile | None, beside: Sequence[int]) -> None:
-        """`beside`: processes that take part in the measurement."""
-        self.samples: list[SampleResult] = []  # of every prompt that all strategies have finished
-        self.left_out: list[Which] = []
-        self.why = ""  # the first of these is left out
-        self.prices: Mapping[str, Any] = {}
-        self.noise = ""
-        self._args, self._trace, self._beside = args, trace, beside
-        self._before = noise.mark(os.getpid(), beside)
-        self._steps = StepLines(sys.stderr)
-        self._progress: ComparisonProgress | None = None
-        self._reasons = 0
-        self._unseen = {p.id: "" if p.chat else p.text for p in args.prompts if args.shows_prompts}
-
-    def emit(self, report: Report) -> None:
-        match report:
-            case JobProgress():
-                self._step(report)
-            case PairLoaded():
-                self._loaded(report)
-            case Weighed():
-                self._weighed(report)
-            case SampleDecoded():
-                self._decoded(report.sample)
-            case Broke():
-                self._broke(report)
-            case Audited():
-                self._audited(report)
-
-    def sink_for(self, key: SampleKey) -> EventSink:
-        if self._progress is None:  # the first of them
-            self._steps.close()
-            self._progress = ComparisonProgress(self._args.sample_count, sys.stderr)
-            self._before = noise.mark(os.getpid(), self._beside)
-        return self._trace.sink_for(key) if self._trace else NullSink()
-
-    def finish(self, which: Which) -> int:
-        return 0  # the trace is written at the end of a prompt, when nothing is timed
-
-    def close(self) -> None:
-        self._steps.close()
-        if self._progress:
-            self._progress.close()
-            self.noise = self._others()
-
-    def warnings(self) -> list[str]:
-        """Say how many samples have no text, and why the first of them has none."""
-        count = len(self.left_out)
-        number = f"{count} samples were" if count > 1 else "1 sample was"
-        return [f"{number} left out. {called(self.left_out[0])}: {self.why}"] if count else []
-
-    def _others(self) -> str:
-        return noise.between(self._before, noise.mark(os.getpid(), self._beside))
-
-    def _step(self, step: JobProgress) -> None:
-        if step.phase == READING:
-            opening(step.done < step.due)
-        else:
-            self._steps.show(step)
-
-    def _loaded(self, loaded: PairLoaded) -> None:
-        self.loaded = loaded
-        announce(self._args, loaded)
-        if others := self._others():
-            say(crowded(others, loaded.hardware["threads"]))
-
-    def _weighed(self, found: Weighed) -> None:
-        self.prices = found.prices
-        if found.trouble:
-            say(found.trouble)
-
-    def _audited(self, group: Audited) -> None:
-        self.samples += group.samples
-        if self._trace:
-            self._trace.write()
-
-    def _decoded(self, sample: SampleResult) -> None:
-        if self._progress:
-            self._progress.sample(sample.strategy, sample.count)
-        if text := sample.prompt in self._unseen and (sample.rendered or self._unseen[sample.prompt]):
-            del self._unseen[sample.prompt]
-            say(f"Prompt {sample.prompt}:\n{text}\n")
-
-    def _broke(self, report: Broke) -> None:
-        self.why = self.why or report.sentence
-        self.left_out += report.samples
-        self._reasons += 1
-        if self._reasons <= NAMED:
-            whose = f"{called(report.samples[0])}: " if len(report.samples) == 1 else ""
-            say(f"Left out: {whose}{report.sentence}")
-
-
-class TraceFile:
-    """Every round of every sample as JSON lines: an event, and before it whose it is. Events stay in memory while
-    samples are timed, and are written when all of a prompt's are done."""
-
-    def __init__(self, file: TextIO) -> None:
-        self._file = file
-        self._pending: list[tuple[SampleKey, Recorder]] = []
-
-    def sink_for(self, key: SampleKey) -> EventSink:
-        self._pending.append((key, Recorder()))
-        return self._pending[-1][1]
-
-    def write(self) -> None:
-        for key, recorder in self._pending:
-            whose = {"strategy": key.choice.label, "prompt": key.prompt.id, "repeat": key.repeat}
-            for seq, event in enumerate(recorder.events, start=1):
-                record = to_dict(event, seq)
-                if "prompt" in record:  # the line's own `prompt` is the id
-                    record["tokens"] = record.pop("prompt")
-                self._file.write(json.dumps({**whose, **record}, separators=(",", ":")) + "\n")
-        self._pending.clear()
 
 
 def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[SampleResult], file: TextIO) -> None:
@@ -249,34 +108,6 @@ def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[S
     base = by_label[load["baseline"]]
     file.writelines(lines(ranked_by_loss(by_label[label], base)[:USUAL], args.prompts, base))
     say(f"{args.worst} holds the prompts on which {label} gains least.")
-
-
-def announce(args: Arguments, loaded: PairLoaded) -> None:
-    """Print what is about to run."""
-    prompts = args.material.prompts.name + (f", {args.material.split} split" if args.material.split else "")
-    repeats = f" × {args.repeats} repeats" if args.repeats > 1 else ""
-    for line in described(args.material.name, loaded):
-        say(line)
-    count = f"{len(args.prompts)} prompt" + ("s" if len(args.prompts) > 1 else "")
-    number = len(args.choices) // len(args.loads)
-    strategies = f"{number} strateg" + ("ies" if number > 1 else "y")
-    at = "" if args.loads == (ONE,) else f", at {', '.join(map(str, args.loads))}"
-    say(f"{count} of {prompts} × {strategies}{repeats}{at}")
-    if are_too_few(len(args.prompts), number - 1):
-        say(outlook(len(args.prompts), number - 1))
-    on = loaded.hardware["by_strategy"]
-    [(usual, _)] = Counter(on.values()).most_common(1)
-    for label, hardware in on.items():
-        if hardware != usual or ";" in hardware:  # it has cores of its own, or makes requests wait
-            say(f"{label} on {hardware}")
-    for remark in (*loaded.remarks, *args.remarks, *loaded.warnings):
-        say(remark)
-
-
-def crowded(others: str, threads: int) -> str:
-    """Warn if other programs use the machine."""
-    waiting = " On a busy machine --threads 1 is often faster: threads wait for the slowest one." if threads > 1 else ""
-    return f"{others} Measurements beside them are unsteady.{waiting}"
 
 
 def main(argv: Sequence[str]) -> int:

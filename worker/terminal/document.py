@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.measure.comparison import WARM_UP_TOKENS
@@ -14,29 +14,21 @@ from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
-from decoding.measure.sample import SampleResult
 from decoding.measure.summary import ENDED, Stage, judge, report
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.core.version import version
-from worker.messages import PairLoaded
 from worker.terminal.arguments import Arguments
 from worker.terminal.servers import AskedServer, about
+
+if TYPE_CHECKING:
+    from worker.terminal.hearing import Heard
 
 FORMAT = "drafthouse.compare/2"
 
 
-def document(
-    args: Arguments,
-    samples: Sequence[SampleResult],
-    *,
-    complete: bool,
-    noise: str,
-    left_out: Sequence[str],
-    loaded: PairLoaded,
-    servers: Sequence[AskedServer],
-    prices: Mapping[str, Any],
-) -> dict[str, Any]:
-    stage = ENDED if complete else Stage(len(first_turns(args.prompts)), repeats=args.repeats)
+def document(args: Arguments, heard: Heard, servers: Sequence[AskedServer]) -> dict[str, Any]:
+    loaded, samples, noise = heard.loaded, heard.samples, heard.noise
+    stage = ENDED if heard.is_complete else Stage(len(first_turns(args.prompts)), repeats=args.repeats)
     judged = judge(args.choices, samples, args.baseline, stage=stage, noises=[noise])
     strategies = report(
         args.choices,
@@ -44,11 +36,11 @@ def document(
         samples,
         args.baseline,
         args.objective,
-        prices=prices,
+        prices=heard.prices,
         hardware=loaded.hardware["by_strategy"],
         judged=judged,
     )
-    verdicts = across_loads(strategies, judged, is_noisy=bool(noise))
+    verdicts = across_loads(strategies, judged)
     return {
         "format": FORMAT,
         "drafthouse": version(),
@@ -57,9 +49,9 @@ def document(
         "loads": verdicts["loads"],
         "crossovers": verdicts["crossovers"],
         "objective": args.objective.to_dict(),
-        "warnings": [*loaded.warnings, *left_out, *overloaded(strategies), *doubts(samples)],
-        "is_noisy": bool(noise),
-        "complete": complete,
+        "warnings": [*loaded.warnings, *heard.warnings(), *overloaded(strategies), *doubts(samples)],
+        "is_noisy": judged.is_noisy,
+        "complete": heard.is_complete,
         "noise": noise,
         "hardware": loaded.hardware,
         "pair": loaded.models and {"name": args.material.name, **loaded.models},

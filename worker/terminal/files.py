@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TextIO
 
 from decoding.errors import DrafthouseError
+from worker.supervisor.data_folder import folder
 from worker.terminal.guarded import writes
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -30,7 +31,7 @@ def require_folder(path: Path) -> None:
 
 def kept(name: str) -> tuple[Path, int]:
     """Folder of files that commands keep for the next ones, and the bytes that they may take."""
-    data = Path(os.environ.get("DRAFTHOUSE_DATA") or ROOT / "data").expanduser()
+    data = folder(None)
     data.mkdir(parents=True, exist_ok=True)
     most = int(os.environ.get("DRAFTHOUSE_MODEL_CACHE_GB") or 0) * GIB
     return data / name, most or shutil.disk_usage(data).total

@@ -1,4 +1,4 @@
-"""The models and prompts that a command runs on: a pair in the box, or models of the user's own."""
+"""The models and prompts that a command runs on: the starter pair, or models of the user's own."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from decoding.vocabularies.fit import PairReport, check_pair
 from webapp.core.hub import HubModel, parse
 from worker import hub
 from worker.disk import NotNow
+from worker.messages import JobProgress
 from worker.terminal.files import ROOT, kept
 from worker.terminal.guarded import allow
 from worker.terminal.options import BadArguments
-from worker.terminal.progress import ProgressLine
+from worker.terminal.progress import ProgressLines
 
 MB = 10**6
 PER_TOKEN = 8 << 10  # bytes that a tokenizer takes while it is made and checked
@@ -66,25 +67,21 @@ class Material:
 
 
 STARTER = ROOT / "starter"
-BOX = {
-    "starter": Material(
-        name="starter",
-        target=STARTER / "pair" / "target",
-        draft=STARTER / "pair" / "draft",
-        prompts=STARTER / "prompts" / "code.jsonl",
-        split="test",
-        settings=STARTER / "defaults.json",
-    )
-}
+STARTER_PAIR = Material(
+    name="starter",
+    target=STARTER / "pair" / "target",
+    draft=STARTER / "pair" / "draft",
+    prompts=STARTER / "prompts" / "code.jsonl",
+    split="test",
+    settings=STARTER / "defaults.json",
+)
 
 
 def material_of(args: argparse.Namespace) -> Material:
-    if getattr(args, "servers_only", False) and args.pair is None:
+    if getattr(args, "servers_only", False):
         return Material("servers alone", Path(), None, args.prompts)  # no target is opened
     if args.target is None and args.draft is None:
-        material = _from_the_box(args.pair or "starter")
-    elif args.pair is not None:
-        raise BadArguments("--pair names both models; leave out --target and --draft, or leave out --pair.")
+        material = STARTER_PAIR
     elif args.target is None:
         raise BadArguments("A draft needs a target to draft for: give --target MODEL too.")
     elif args.prompts is None:
@@ -104,18 +101,18 @@ def here(model: Path) -> Path:
     asked = parse(str(model))
     if asked is None or model.suffix == ".gguf":
         return model
-    line = ProgressLine(sys.stderr)
+    lines = ProgressLines(sys.stderr)
 
     def show(done: int, due: int) -> None:
         if due >= MB:
-            line.show(done // MB, due // MB, f"MB of {asked} from the hub", says_end=True)
+            lines.show(JobProgress(f"MB of {asked} from the hub", done // MB, due // MB))
 
     try:
         return hub.fetch(asked, lambda: True, show)
     except (BadCheckpoint, hub.Unreachable, NotNow) as trouble:
         raise BadCheckpoint(f"{model} is no folder here. {trouble}") from None
     finally:
-        line.close()
+        lines.close()
 
 
 def model_folder(path: Path) -> Path:
@@ -138,12 +135,3 @@ def model_folder(path: Path) -> Path:
         return folder_of_gguf(file, FileCache(*kept("models")), _using)
     except (NoRoom, NotNow) as trouble:
         raise BadCheckpoint(str(trouble)) from None
-
-
-def _from_the_box(name: str) -> Material:
-    if name not in BOX:
-        raise BadArguments(
-            f"There is no pair {name!r} in the box; there is {', '.join(BOX)}. For models of your own, give "
-            "--target MODEL and, if there is one, --draft MODEL."
-        )
-    return BOX[name]

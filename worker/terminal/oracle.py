@@ -20,13 +20,12 @@ from worker.terminal.options import count_of
 
 def run(argv: Sequence[str]) -> None:
     parser = parser_of("oracle", "Show how long each draft ought to be: the oracle's lookahead, round by round.")
-    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument(
         "--lookahead", type=count_of, default=5, metavar="K", help="the static lookahead to draw beside"
     )
     parser.add_argument("--out", type=Path, default=Path("oracle"), metavar="DIR", help="where data and scripts go")
     args = parser.parse_args(argv)
-    bench = read_recorded(args, args.split)
+    bench = read_recorded(args)
     require_folder(args.out)
 
     from worker.terminal.studying import carry_out  # loads torch: slips are told before that

@@ -43,7 +43,6 @@ def run(argv: Sequence[str]) -> None:
             ["figures:", *(f"  {f.slug:18} {f.paper.arxiv}, {f.number}: {f.title}" for f in FIGURES.values())]
         ),
     )
-    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all by default")
     parser.add_argument(
         "--also", type=Path, metavar="FILE", help="further prompts: disco-transfer moves a classifier between both sets"
@@ -51,7 +50,7 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
     parser.set_defaults(limit=USUAL_PROMPTS)
     args = parser.parse_args(argv)
-    bench = read_recorded(args, args.split, drafting="The study of the papers")
+    bench = read_recorded(args, drafting="The study of the papers")
     require_folder(args.out)
     also = _further(args, bench.material.split) if args.also else []
     shelf = FolderShelf(args.out / KEPT, _recipe(bench, also))

@@ -26,7 +26,6 @@ def run(argv: Sequence[str]) -> None:
         "Record a pair on prompts once, price every setting by replay or, if it prepares ahead, by simulation, and run "
         "the best of each strategy to see whether it keeps the promise.",
     )
-    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument(
         "--load",
         type=list_of(count_of),
@@ -40,7 +39,7 @@ def run(argv: Sequence[str]) -> None:
         metavar="FILE",
         help="write the plan as REST gives it; with --load it then also holds the plan for one user",
     )
-    bench = read_recorded(given := parser.parse_args(argv), given.split)
+    bench = read_recorded(given := parser.parse_args(argv))
     loads(given.load, [])  # refuses what cannot be
 
     with ExitStack() as open_until_done:

@@ -14,76 +14,27 @@ BAR = 24
 PLAIN_EVERY_S = 10.0  # a log wants to see that it goes on, not every sample
 
 
-class ProgressLine:
-    """Line about how far a step is."""
-
-    def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
-        self.stream = stream
-        self.now = now
-        self.redraws = stream.isatty()
-        self.began = self.spoke = now()
-
-    def show(self, done: int, total: int, words: str, label: str = "", *, says_end: bool = False) -> None:
-        """Write how many are done, and the time left. Where no line can be redrawn, write it now and then, and at the
-        end if `says_end`."""
-        left = f" · {duration(self.spent / done * (total - done))} left" if done else ""
-        state = f"{done}/{total} {words}{left}"
-        if self.redraws:
-            full = BAR * done // total
-            self._write(f"\r\x1b[K{'█' * full}{'░' * (BAR - full)} {state}{label and f' · {label}'}")
-        elif self.now() - self.spoke >= PLAIN_EVERY_S or (says_end and done == total):
-            self.spoke = self.now()
-            self._write(f"{state}\n")
-
-    def close(self) -> None:
-        """Leave the line to whoever writes next."""
-        if self.redraws:
-            self._write("\r\x1b[K")
-
-    @property
-    def spent(self) -> float:
-        """Seconds since the step began."""
-        return max(self.now() - self.began, 1e-9)
-
-    def _write(self, text: str) -> None:
-        self.stream.write(text)
-        self.stream.flush()
-
-
-class ComparisonProgress(ProgressLine):
-    """Line about how far a comparison is."""
-
-    def __init__(self, total: int, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
-        super().__init__(stream, now)
-        self.total = total
-        self.done = 0
-        self.tokens = 0
-
-    def sample(self, label: str, tokens: int) -> None:
-        """One more sample is decoded."""
-        self.done += 1
-        self.tokens += tokens
-        self.show(self.done, self.total, f"samples · {self.tokens / self.spent:.0f} tokens/s", label, says_end=True)
-
-
-class StepLines:
-    """Lines about the steps of a job. A terminal redraws one line for each phase; elsewhere a phase has a line for its
-    first step and one for its last."""
+class ProgressLines:
+    """Lines about the steps of a command. A terminal redraws one line for each phase; elsewhere a phase has a line for
+    its first step, one for its last, and one now and then."""
 
     def __init__(self, stream: TextIO, now: Callable[[], float] = time.monotonic) -> None:
         self.stream = stream
         self.now = now
         self.redraws = stream.isatty()
         self._phase = ""
+        self._spoke = 0.0
         self._first: tuple[float, int] | None = None  # when the first step came, and samples done until then
 
     def show(self, step: JobProgress) -> None:
         line = f"{step.phase}: {step.done}/{step.due} {step.detail}".rstrip() + self._left(step)
         is_new = step.phase != self._phase
         if self.redraws:
+            full = BAR * step.done // max(1, step.due)
             new_line = "\n" if is_new and self._phase else ""
-            self.stream.write(f"{new_line}\r\x1b[K{line}")
-        elif is_new or step.done == step.due:
+            self.stream.write(f"{new_line}\r\x1b[K{'█' * full}{'░' * (BAR - full)} {line}")
+        elif is_new or step.done == step.due or self.now() - self._spoke >= PLAIN_EVERY_S:
+            self._spoke = self.now()
             self.stream.write(f"{line}\n")
         self.stream.flush()
         self._phase = step.phase

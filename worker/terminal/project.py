@@ -24,7 +24,6 @@ def run(argv: Sequence[str]) -> None:
         "strategies it leaves out, and why.",
         epilog="\n".join(["cards in the box:", *(f"  {name:22} {card.name}" for name, card in published().items())]),
     )
-    parser.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     parser.add_argument(
         "--card",
         required=True,
@@ -34,7 +33,7 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the table and the map")
     args = parser.parse_args(argv)
     card = card_called(args.card)
-    bench = read_recorded(args, args.split)
+    bench = read_recorded(args)
     with whole_file(args.json) if args.json else nullcontext() as file:
         from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 

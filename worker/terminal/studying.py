@@ -16,7 +16,7 @@ from worker.messages import Found, JobProgress, PairLoaded, PairOrder, Report
 from worker.terminal.bench import Bench
 from worker.terminal.ending import Interrupt
 from worker.terminal.guarded import allow
-from worker.terminal.progress import StepLines, described, say
+from worker.terminal.progress import ProgressLines, described, say
 
 
 def carry_out(
@@ -41,7 +41,7 @@ class Listener:
     def __init__(self, name: str, interrupt: Interrupt, on_report: Callable[[Report], None]) -> None:
         self.document: dict[str, Any] = {}
         self._name, self._interrupt, self._on_report = name, interrupt, on_report
-        self._lines = StepLines(sys.stderr)
+        self._lines = ProgressLines(sys.stderr)
 
     def emit(self, report: Report) -> None:
         if self._interrupt.is_asked:

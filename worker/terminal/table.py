@@ -10,34 +10,10 @@ from decoding.measure.summary import so_few
 from decoding.strategies import STRATEGIES
 from decoding.words import ms, percent
 
-HEADINGS = (
-    "strategy",
-    "tokens/s",
-    "speed-up",
-    "end to end",
-    "per round",
-    "accepted",
-    "drafting",
-    "verifying",
-    "audit",
-)
 TO_THE_LEFT = {"strategy", "speed-up", "end to end", "audit"}
 BOUND = "is a bound: it knows what no real strategy can know, and is not ranked"
 
-
-LOAD_HEADINGS = (
-    "strategy",
-    "tok/s/device",
-    "tok/s/user",
-    "speed-up",
-    "queue",
-    "first token",
-    "per token",
-    "gap",
-    "end to end",
-    "goodput",
-    "audit",
-)
+Columns = Mapping[str, Callable[[Mapping[str, Any], str], str]]  # by heading: a row's cell, given the baseline's label
 
 
 class Palette:
@@ -70,10 +46,10 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
     baseline = document["baseline"]
     lines = [palette.bold(document["verdict"]), *_under(document), ""]
     if is_loaded(strategies):
-        lines += [*_table(strategies, LOAD_HEADINGS, _load_cells, document["loads"], palette), ""]
+        lines += [*_table(strategies, AT_LOAD, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in load_notes(document)]
     else:
-        lines += [*_table(strategies, HEADINGS, _cells, document["loads"], palette), ""]
+        lines += [*_table(strategies, FOR_ONE, document["loads"], palette), ""]
         lines += [palette.dim(note) for note in notes(baseline)]
     explained = (_why(row) for row in strategies if row["why"]["steps"])
     more = (
@@ -199,24 +175,6 @@ def turn_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def _load_cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
-    if not row["samples"]:
-        return (row["label"], *["–"] * (len(LOAD_HEADINGS) - 1))
-    return (
-        row["label"],
-        f"{row['tokens_per_s_device']:.1f}",
-        f"{row['tokens_per_s_user']:.1f}",
-        _speedup(row, baseline),
-        _two(row["queued_ms"]),
-        _two(row["ttft_ms"]),
-        _two(row["tpot_ms"]),
-        f"{ms(row['gap_ms']['p99'])} ms" if row["gap_ms"] else "–",
-        _two(row["e2e_ms"]),
-        _goodput(row["goodput"]),
-        _audit(row["audit"]),
-    )
-
-
 def _goodput(found: Mapping[str, float]) -> str:
     known = found["low"] is not None
     doubt = f" ({percent(found['low'])} to {percent(found['high'])})" if known else ""
@@ -248,38 +206,27 @@ def _lost(row: Mapping[str, Any]) -> list[str]:
 
 
 def _table(
-    strategies: Sequence[Mapping[str, Any]],
-    headings: Sequence[str],
-    cells: Callable[[Mapping[str, Any], str], tuple[str, ...]],
-    loads: Sequence[Mapping[str, Any]],
-    palette: Palette,
+    strategies: Sequence[Mapping[str, Any]], columns: Columns, loads: Sequence[Mapping[str, Any]], palette: Palette
 ) -> list[str]:
     baselines = {(load["concurrency"], load["rate"]): load["baseline"] for load in loads}
-    rows = [tuple(headings), *(cells(row, baselines[row["concurrency"], row["rate"]]) for row in strategies)]
+    rows = [[*columns], *(_cells(row, columns, baselines[row["concurrency"], row["rate"]]) for row in strategies)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     marks = [" ", *(palette.mark(row["strategy"]) for row in strategies)]
-    lines = [f"{mark} {_line(row, headings, widths)}".rstrip() for mark, row in zip(marks, rows, strict=True)]
+    lines = [f"{mark} {_line(row, [*columns], widths)}".rstrip() for mark, row in zip(marks, rows, strict=True)]
     return [palette.dim(lines[0]), *lines[1:]]
+
+
+def _cells(row: Mapping[str, Any], columns: Columns, baseline: str) -> list[str]:
+    """Cells of a strategy. One without a sample has no figures under load."""
+    if columns is AT_LOAD and not row["samples"]:
+        return [row["label"], *["–"] * (len(columns) - 1)]
+    return [cell(row, baseline) for cell in columns.values()]
 
 
 def _line(cells: Sequence[str], headings: Sequence[str], widths: Sequence[int]) -> str:
     return "  ".join(
         cell.ljust(width) if heading in TO_THE_LEFT else cell.rjust(width)
         for heading, cell, width in zip(headings, cells, widths, strict=True)
-    )
-
-
-def _cells(row: Mapping[str, Any], baseline: str) -> tuple[str, ...]:
-    return (
-        row["label"],
-        f"{row['tokens_per_s']:.1f}" if row["tokens_per_s"] else "–",
-        _speedup(row, baseline),
-        _end_to_end(row, baseline),
-        "–" if row["tokens_per_round"] is None else f"{row['tokens_per_round']:.2f}",
-        _percent(row["draft_acceptance_rate"]),
-        _percent(row["draft_share"]),
-        _percent(row["verify_share"]),
-        _audit(row["audit"]),
     )
 
 
@@ -308,3 +255,29 @@ def _percent(share: float | None) -> str:
 def _audit(counts: Mapping[str, int]) -> str:
     """Only what occurred: `24 identical`, or `22 identical, 2 tie`."""
     return ", ".join(f"{count} {outcome.replace('_', ' ')}" for outcome, count in counts.items() if count) or "–"
+
+
+FOR_ONE: Columns = {
+    "strategy": lambda row, baseline: str(row["label"]),
+    "tokens/s": lambda row, baseline: f"{row['tokens_per_s']:.1f}" if row["tokens_per_s"] else "–",
+    "speed-up": _speedup,
+    "end to end": _end_to_end,
+    "per round": lambda row, baseline: "–" if row["tokens_per_round"] is None else f"{row['tokens_per_round']:.2f}",
+    "accepted": lambda row, baseline: _percent(row["draft_acceptance_rate"]),
+    "drafting": lambda row, baseline: _percent(row["draft_share"]),
+    "verifying": lambda row, baseline: _percent(row["verify_share"]),
+    "audit": lambda row, baseline: _audit(row["audit"]),
+}
+AT_LOAD: Columns = {
+    "strategy": lambda row, baseline: str(row["label"]),
+    "tok/s/device": lambda row, baseline: f"{row['tokens_per_s_device']:.1f}",
+    "tok/s/user": lambda row, baseline: f"{row['tokens_per_s_user']:.1f}",
+    "speed-up": _speedup,
+    "queue": lambda row, baseline: _two(row["queued_ms"]),
+    "first token": lambda row, baseline: _two(row["ttft_ms"]),
+    "per token": lambda row, baseline: _two(row["tpot_ms"]),
+    "gap": lambda row, baseline: f"{ms(row['gap_ms']['p99'])} ms" if row["gap_ms"] else "–",
+    "end to end": lambda row, baseline: _two(row["e2e_ms"]),
+    "goodput": lambda row, baseline: _goodput(row["goodput"]),
+    "audit": lambda row, baseline: _audit(row["audit"]),
+}

@@ -25,6 +25,7 @@ def run(argv: Sequence[str]) -> None:
         "train-disco",
         "Train the classifier that tells DISCO when to stop drafting. The split column of the prompts says what each "
         "is for: train, validation or test. Prompts without a split are divided among the three.",
+        takes_split=False,
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where it is stored, beside the target unless given")
     parser.add_argument(
@@ -39,7 +40,7 @@ def run(argv: Sequence[str]) -> None:
     )
     args = parser.parse_args(argv)
     drafting = "" if args.design == SOURCES else f"Training a classifier of the design {args.design}"
-    bench = read_recorded(args, None, all_splits=True, drafting=drafting)
+    bench = read_recorded(args, drafting=drafting)
     others = {path.name: _tested_on(read_prompt_file(path, None, args.limit)) for path in args.also}
     texts = _texts(args.texts) if args.texts else {}
     out = args.out or _beside(bench)

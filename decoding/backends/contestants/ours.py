@@ -158,11 +158,12 @@ class Ours(Contestant):
         from decoding.models.devices import free_bytes
         from decoding.ssd.memory import check_branches
         from decoding.ssd.transport.two_lanes import check_ranked_together
+        from decoding.vocabularies.shared import check_scores
 
         self._memory.clear()
         pair = self._pair
         if pair.bridge:
-            pair.bridge.check(choices)
+            check_scores(pair.bridge.method, choices)
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together("beside" if p else pair.placement_of(c) for c, p in zip(choices, processes, strict=True))
         for choice, process in zip(choices, processes, strict=True):
@@ -213,7 +214,7 @@ class Ours(Contestant):
             clock=clock,
             end_tokens=request.ending.end_tokens,
             classifier=partial(pair.classifier, sampling=request.sampling),
-            choosings=pair.choosings,
+            pickers=pair.pickers,
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
             words=pair.words,

@@ -25,6 +25,7 @@ from decoding.models.runner import Feed, ModelRunner
 
 DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
+TRIED = 4  # rounds of each way to judge a draft: together fewer than a warm-up has
 
 
 class RunnerModel(Protocol):
@@ -63,6 +64,7 @@ class FastRunner:
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
         self._branches: FastBranches | FastTree | None = None
         self.followers: dict[object, Follower] = {}  # used so far, by how they choose
+        self.judging = UnreadDrafts()
 
     @property
     def can_follow(self) -> bool:
@@ -179,6 +181,35 @@ class FastRunner:
         if self._branches is not None:
             self._branches.is_open = False
             self._branches = None
+
+
+class UnreadDrafts:
+    """Choice, for drafts of each length, whether the target judges them before the host has read them. The first rounds
+    try both ways in turn; from then on all go the way of the fastest of them."""
+
+    def __init__(self) -> None:
+        self._took: dict[int, tuple[list[int], list[int]]] = {}  # by length: rounds with an unread and a read draft, ns
+
+    def takes_unread(self, length: int) -> bool:
+        unread, read = self._took.setdefault(length, ([], []))
+        if len(read) < TRIED:
+            return len(unread) == len(read)
+        return min(unread) <= min(read)
+
+    def note(self, length: int, is_unread: bool, took_ns: int) -> None:
+        took = self._took[length][0 if is_unread else 1]
+        if len(took) < TRIED:
+            took.append(took_ns)
+
+    @property
+    def told(self) -> dict[str, str]:
+        """Say of each length what was found, beside the kernels."""
+        return {
+            f"unread draft of {length}": f"{'used' if self.takes_unread(length) else 'not used'}; a round takes "
+            f"{min(unread) / 1e3:.1f} µs with it, {min(read) / 1e3:.1f} µs without"
+            for length, (unread, read) in sorted(self._took.items())
+            if read
+        }
 
 
 class FastBranches:

@@ -15,6 +15,7 @@ HOPPER = 232448, True  # limits of an H100
 # Keys that a program attends to at once, and the stages of their loading, by preference
 KEYS_AND_STAGES = ((64, 3), (64, 2), (32, 3), (32, 2), (16, 2))
 MOST_ROWS = 64  # of queries in a program
+FEWEST_ROWS = 16  # that it multiplies at once; of float32, more take registers that no GPU has
 READ_AT_ONCE = tl.constexpr(8192)  # numbers of parts that a program combines
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
 MOST_FEW = 16  # rows of a product, which a tensor core takes at once
@@ -62,9 +63,9 @@ def place(
     queries = torch.empty(rows, count - 2 * keys, width, dtype=storage.dtype, device=heads.device)
     pairs = width // 2
     _place[(rows, count)](
-        heads, torch.view_as_real(turns), heads if head_norm is None else head_norm, slots, storage, queries, eps,
-        *storage.stride()[:3], QUERIES=count - 2 * keys, KEYS=keys, PAIRS=pairs, PADDED=triton.next_power_of_2(pairs),
-        NORMS=head_norm is not None,
+        heads, torch.view_as_real(turns), heads if head_norm is None else head_norm, slots, storage, queries,
+        count - 2 * keys, keys, eps, *storage.stride()[:3],
+        PAIRS=pairs, PADDED=triton.next_power_of_2(pairs), NORMS=head_norm is not None,
     )  # fmt: skip
     return queries
 
@@ -80,19 +81,19 @@ def attend(
     rows, heads, width = queries.shape
     _, kv_heads, texts, slots, _ = storage.shape
     own = rows // texts * heads // kv_heads  # queries of a text that share a key head
-    block = min(MOST_ROWS, max(16, triton.next_power_of_2(own)))
+    item = storage.element_size()
+    block = min(MOST_ROWS if item == 2 else FEWEST_ROWS, max(FEWEST_ROWS, triton.next_power_of_2(own)))
     crowd = texts * kv_heads * triton.cdiv(own, block)
     padded = max(16, triton.next_power_of_2(width))
-    keys, stages = keys_and_stages(block, padded, storage.element_size(), *_limits(queries.device))
+    keys, stages = keys_and_stages(block, padded, item, *_limits(queries.device))
     parts = triton.next_power_of_2(min(triton.cdiv(slots, keys), max(1, PROGRAMS // crowd)))
     found = torch.empty(parts, rows * heads, width, dtype=torch.float32, device=queries.device)
     weights = torch.empty(2, parts, rows * heads, dtype=torch.float32, device=queries.device)
     out = torch.empty(rows, heads * width, dtype=storage.dtype, device=queries.device)
     _attend_to_part[(texts * kv_heads, parts, triton.cdiv(own, block))](
-        queries, storage, positions, found, weights, out, arrived, rows // texts, window or slots, width**-0.5,
-        queries.stride(0), *storage.stride()[:4],
-        GROUP=heads // kv_heads, KEYS=kv_heads, WIDTH=width, PADDED=padded, ROWS=block, BLOCK=keys,
-        num_stages=stages,
+        queries, storage, positions, found, weights, out, arrived, rows // texts, heads // kv_heads, kv_heads,
+        window or slots, width**-0.5, queries.stride(0), *storage.stride()[:4],
+        WIDTH=width, PADDED=padded, ROWS=block, BLOCK=keys, num_stages=stages,
     )  # fmt: skip
     if arrived is None:
         _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
@@ -159,17 +160,16 @@ def _limits(device: torch.device) -> tuple[int, bool]:
     return int(properties["max_shared_mem"]), torch.cuda.get_device_capability(device)[0] == 9
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["rows", "group", "kv_heads", "window"])
 def _attend_to_part(
-    queries, storage, positions, found, weights, out, arrived, rows, window, scale, by_row, by_kind, by_head, by_text,
-    by_slot, GROUP: tl.constexpr, KEYS: tl.constexpr, WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr,
-    BLOCK: tl.constexpr,
+    queries, storage, positions, found, weights, out, arrived, rows, group, kv_heads, window, scale, by_row, by_kind,
+    by_head, by_text, by_slot, WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
-    text, head = (tl.program_id(0) // KEYS).to(tl.int64), (tl.program_id(0) % KEYS).to(tl.int64)
+    text, head = (tl.program_id(0) // kv_heads).to(tl.int64), (tl.program_id(0) % kv_heads).to(tl.int64)
     number = tl.program_id(2) * ROWS + tl.arange(0, ROWS)
-    is_row = number < rows * GROUP
-    row = text * rows + number // GROUP
-    place = number % GROUP * KEYS + head  # of the query among the row's
+    is_row = number < rows * group
+    row = text * rows + number // group
+    place = number % group * kv_heads + head  # of the query among the row's
     position = tl.load(positions + row, mask=is_row, other=-1).to(tl.int32)
     begin, end = _part(position, is_row, window, BLOCK)
     column = tl.arange(0, PADDED)
@@ -188,8 +188,8 @@ def _attend_to_part(
         age = position[:, None] - slot[None, :]
         is_seen = (age >= 0) & (age < window) & (slot < end)[None, :]
         top, total, mixed = _attend_to_block(query, key, value, is_seen, scale, top, total, mixed)
-    count = tl.num_programs(0).to(tl.int64) * rows * GROUP  # of all queries
-    asked = row * GROUP * KEYS + place  # their numbers among all
+    count = tl.num_programs(0).to(tl.int64) * rows * group  # of all queries
+    asked = row * group * kv_heads + place  # their numbers among all
     own = tl.program_id(1) * count + asked
     tl.store(weights + own, top, mask=is_row)
     tl.store(weights + tl.num_programs(1) * count + own, total, mask=is_row)
@@ -293,19 +293,19 @@ def _gate(both, out, width, BLOCK: tl.constexpr):
     tl.store(out + row * width + column, opened * tl.sigmoid(opened) * value, mask=inside)
 
 
-@triton.jit
+@triton.jit(do_not_specialize=["query_heads", "kv_heads"])
 def _place(
-    heads, turns, head_norm, slots, storage, queries, eps, by_kind, by_head, by_slot,
-    QUERIES: tl.constexpr, KEYS: tl.constexpr, PAIRS: tl.constexpr, PADDED: tl.constexpr, NORMS: tl.constexpr,
+    heads, turns, head_norm, slots, storage, queries, query_heads, kv_heads, eps, by_kind, by_head, by_slot,
+    PAIRS: tl.constexpr, PADDED: tl.constexpr, NORMS: tl.constexpr,
 ):  # fmt: skip
     row = tl.program_id(0).to(tl.int64)
     head = tl.program_id(1)
     pair = tl.arange(0, PADDED)
     inside = pair < PAIRS
-    source = heads + (row * (QUERIES + 2 * KEYS) + head) * 2 * PAIRS + 2 * pair
+    source = heads + (row * (query_heads + 2 * kv_heads) + head) * 2 * PAIRS + 2 * pair
     even = tl.load(source, mask=inside, other=0.0).to(tl.float32)
     odd = tl.load(source + 1, mask=inside, other=0.0).to(tl.float32)
-    is_turned = head < QUERIES + KEYS
+    is_turned = head < query_heads + kv_heads
     if NORMS:
         length = tl.rsqrt((tl.sum(even * even, 0) + tl.sum(odd * odd, 0)) / (2 * PAIRS) + eps)
         weight = head_norm + head * 2 * PAIRS + 2 * pair
@@ -315,15 +315,15 @@ def _place(
     cosine = tl.where(is_turned, tl.load(by, mask=inside, other=1.0), 1.0)
     sine = tl.where(is_turned, tl.load(by + 1, mask=inside, other=0.0), 0.0)
     new_even, new_odd = even * cosine - odd * sine, even * sine + odd * cosine
-    own = queries + (row * QUERIES + head) * 2 * PAIRS + 2 * pair
-    is_query = inside & (head < QUERIES)
+    own = queries + (row * query_heads + head) * 2 * PAIRS + 2 * pair
+    is_query = inside & (head < query_heads)
     tl.store(own, new_even, mask=is_query)
     tl.store(own + 1, new_odd, mask=is_query)
     # Keys come first in the storage, then values, as they do among the heads.
-    own_head = (head - QUERIES).to(tl.int64)
-    place = own_head // KEYS * by_kind + own_head % KEYS * by_head + tl.load(slots + row) * by_slot
+    own_head = (head - query_heads).to(tl.int64)
+    place = own_head // kv_heads * by_kind + own_head % kv_heads * by_head + tl.load(slots + row) * by_slot
     stored = storage + place + 2 * pair
-    is_stored = inside & (head >= QUERIES)
+    is_stored = inside & (head >= query_heads)
     tl.store(stored, new_even, mask=is_stored)
     tl.store(stored + 1, new_odd, mask=is_stored)
 

@@ -1,5 +1,5 @@
-"""Figures of the papers, one module each: a file that lies here is drawn. It holds FIGURE, a
-`decoding.papers.figure.Figure`, and the file's name is its slug, with `-` for `_`.
+"""Figures of the papers: those of every file that lies here are drawn. Such a file holds FIGURES, each a
+`decoding.papers.figure.Figure`.
 
 Importing a figure loads no torch: what is computed comes from the evidence that it is given.
 """
@@ -7,25 +7,18 @@ Importing a figure loads no torch: what is computed comes from the evidence that
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from types import ModuleType
 
 from decoding.papers.figure import Figure
 from decoding.scan import modules_in
 
-PARTS = {"FIGURE": "a Figure(…)"}
-
-
-def _figure(module: ModuleType) -> Figure:
-    found, name = module.FIGURE, module.__name__.rpartition(".")[2]
-    if not isinstance(found, Figure):
-        raise ImportError(f"{module.__name__} lacks FIGURE, a Figure(…).")
-    return replace(found, slug=name.replace("_", "-"))
+PARTS = {"FIGURES": "a tuple of Figure(…)"}
 
 
 def figures_in(package: ModuleType) -> dict[str, Figure]:
-    """Find the figures of a package, by slug, in the order of their files' names."""
-    return {figure.slug: figure for figure in map(_figure, modules_in(package, PARTS))}
+    """Find the figures of a package, by slug, in the order of the slugs."""
+    every: list[Figure] = [figure for module in modules_in(package, PARTS) for figure in module.FIGURES]
+    return {figure.slug: figure for figure in sorted(every, key=lambda figure: figure.slug)}
 
 
 FIGURES = figures_in(sys.modules[__name__])

@@ -143,13 +143,16 @@ def _why(evidence: Evidence, shown: Sequence[Series]) -> str:
     )
 
 
-FIGURE = Figure(
-    paper=SSD,
-    number="Theorem 7, Corollaries 8, 9",
-    title="Speed-up over autoregressive: formula, simulation, run",
-    x=Axis("lookahead, tokens"),
-    y=Axis("speed-up", "times"),
-    draw=draw,
-    uses=("greedy", "ran_ssd"),
-    unpublished="The paper proves these and prints no points.",
+FIGURES = (
+    Figure(
+        slug="ssd-theory",
+        paper=SSD,
+        number="Theorem 7, Corollaries 8, 9",
+        title="Speed-up over autoregressive: formula, simulation, run",
+        x=Axis("lookahead, tokens"),
+        y=Axis("speed-up", "times"),
+        draw=draw,
+        uses=("greedy", "ran_ssd"),
+        unpublished="The paper proves these and prints no points.",
+    ),
 )

@@ -11,7 +11,7 @@ from decoding.disco.recording import Recording
 from decoding.drafting.records import Written
 from decoding.replay.ssd.playing import Track
 from decoding.ssd.policy.ssd_policy import Plan, echo_of
-from decoding.ssd.speculator.state import plan_for
+from decoding.ssd.speculator.speculator import plan_for
 
 
 def plan_of(choice: Choice, vocab: int, classifier: DraftClassifier | None) -> Plan:

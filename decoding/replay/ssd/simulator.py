@@ -20,6 +20,7 @@ from functools import cache
 from decoding.core.batch_state import BatchState
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.records import RecordedText
+from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import PIECE, PlayedRequest, pieces_of, serve
 from decoding.replay.player import Pass, PassClock, TextAtLoad
@@ -34,8 +35,7 @@ from decoding.replay.ssd.playing import (
     ns,
 )
 from decoding.ssd.policy.breadth import Breadth
-from decoding.ssd.policy.planner import RANKS
-from decoding.ssd.policy.ssd_policy import Plan
+from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy
 from decoding.ssd.policy.together import Experience, RowBudget, Trial, shared_out
 from decoding.trace.events import Event, Finished, Origin, Outcome, Started, Verified
 
@@ -165,7 +165,7 @@ class SimulatedText(TextAtLoad):
         super().__init__(track, batch.clock.seconds, end)
         if end < track.tokens:
             track = replace(track, written=replace(track.written, room=end))
-        self.policy = batch.plan.policy(track.written.ends, track.seed, lambda: ns(self.now_s))
+        self.policy = SsdPolicy(batch.plan, track.written.ends, track.seed, lambda: ns(self.now_s))
         self.policy.read(track.written.prompt)
         self.policy.join(batch.state, batch.placement.beside, batch.experience)
         # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.

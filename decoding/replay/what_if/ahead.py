@@ -14,13 +14,13 @@ from itertools import takewhile
 
 from decoding.choice import Choice
 from decoding.drafting.records import Written
+from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside, undisturbed
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated, Track
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.what_if.places import TracedText
-from decoding.ssd.policy.planner import RANKS
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
 

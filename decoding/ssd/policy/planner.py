@@ -2,8 +2,7 @@
 
 Both learn from verdicts: how many tokens are accepted, and how high on the draft's own list the target's token stands.
 Both add what they count to a prior, so that the first rounds have probabilities too. The prior is weak: it weighs as
-much as 24 tokens. Its ranks assume that F guesses miss with probability (F + 1) ** -1.2, as on the starter pair under
-its default sampling (docs/log).
+much as 24 tokens. Its ranks are those of trees.
 """
 
 from __future__ import annotations
@@ -15,12 +14,10 @@ from typing import Literal
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import ChosenOutcomes, FanOut, Guesses, by_fanout, by_probability
 from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.drafting.tree_shapes import PRIOR, RANKS
 from decoding.ssd.policy.pace import JudgedDraft
 
-RANKS = 12  # ranks of the draft's list that have a count of their own
 PRIOR_TOKENS = 24.0
-PRIOR_POWER = 1.2
-PRIOR_TAIL = [(rank + 1) ** -PRIOR_POWER - (rank + 2) ** -PRIOR_POWER for rank in range(RANKS)]
 PRIOR_ACCEPTANCE = {
     "neural": 0.8,
     "auto": 0.7,
@@ -90,11 +87,11 @@ class OutcomeCounts:
 
     def _rank_prior(self, case: Case) -> Sequence[float]:
         """Prior probability of each rank. After a whole acceptance the first guess is right as often as a drafted token
-        is accepted. All other probabilities fall with the rank, as in PRIOR_TAIL."""
+        is accepted. All other probabilities fall with the rank, as in PRIOR."""
         if case == "refused":
-            return PRIOR_TAIL
+            return PRIOR
         first = self.acceptance
-        return [first, *((1 - first) * share for share in PRIOR_TAIL[:-1])]
+        return [first, *((1 - first) * share for share in PRIOR[:-1])]
 
 
 class FanOutPlanner:

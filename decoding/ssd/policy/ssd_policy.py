@@ -24,17 +24,18 @@ from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
 from decoding.drafting.source import Judges
 from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.misses import Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
-from decoding.ssd.policy.planner import RANKS, planner_for
+from decoding.ssd.policy.planner import planner_for
 from decoding.ssd.policy.together import Experience, RowBudget, Trial
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
 
 SURE = 0.3  # least probability that all copied tokens are accepted
-RandomTokens = Callable[[Sequence[int], int], Sequence[int]]  # text, count -> tokens
+RandomTokens = Callable[[int, Sequence[int], int], Sequence[int]]  # seed, text, count -> tokens
 
 
 class PricedClassifier(Protocol):
@@ -58,21 +59,29 @@ class TokenPrices:
         return cls(waiting, waiting * _row_share(classifier.costs))
 
 
+@dataclass(frozen=True)
+class Plan:
+    """Settings of SSD. Every text gets a policy of its own, live or simulated."""
+
+    settings: SpeculatorSettings
+    token_prices: TokenPrices | None = None  # a classifier's: with them the planner follows its estimates (`ssd-disco`)
+    random_tokens: RandomTokens | None = None
+    judge: Judges | None = None  # estimates each copied token in place of the formula, if the backup copies
+
+
 class SsdPolicy:
     def __init__(
         self,
-        settings: SpeculatorSettings,
+        plan: Plan,
         end_tokens: Collection[int] = frozenset(),
-        prices: TokenPrices | None = None,
-        random_tokens: RandomTokens | None = None,
+        seed: int = 0,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
-        judge: Judges | None = None,
     ) -> None:
-        """`prices` come from a classifier. If given, the planner follows its estimates, as in `ssd-disco`. `judge`
-        estimates each copied token in place of the formula, if the backup copies."""
+        """`seed` is that of the text's dice."""
+        settings = plan.settings
         self.lookahead = settings.lookahead
-        self.has_estimates = prices is not None
-        self.prices = prices or TokenPrices(0.0, 0.0)
+        self.has_estimates = plan.token_prices is not None
+        self.prices = plan.token_prices or TokenPrices(0.0, 0.0)
         self.planner = planner_for(settings, by_estimates=self.has_estimates)
         self.pace = Pace(clock_ns)
         self.budget = RowBudget(settings.branches)
@@ -80,13 +89,13 @@ class SsdPolicy:
         self.text: list[int] = []
         self.echoes = Echoes()
         self._end_tokens = end_tokens
-        self._random_tokens = random_tokens
+        self._random_tokens = plan.random_tokens and partial(plan.random_tokens, seed)
         self._wanted = settings.backup
         self._batch = SINGLE
         self._trial: Trial | None = None  # of backups, with the other texts of a batch
         self._misses = Misses()
         self._never_waits = settings.backup == "copy-or-random"
-        self._judge = judge
+        self._judge = plan.judge
         self._copier: SuffixDecoding | None = None
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
@@ -250,23 +259,6 @@ class SsdPolicy:
     def _average_grows(self, tokens: int) -> bool:
         price = self.prices.waiting if self.has_estimates else self.pace.token_price
         return self.planner.acceptance**tokens >= price
-
-
-@dataclass(frozen=True)
-class Plan:
-    """Settings of SSD. Every text gets a policy of its own, live or simulated."""
-
-    settings: SpeculatorSettings
-    token_prices: TokenPrices | None = None  # a classifier's: with them it is `ssd-disco`
-    random_tokens: Callable[[int, Sequence[int], int], Sequence[int]] | None = None  # seed, text, count -> tokens
-    judge: Judges | None = None  # of copied tokens
-
-    def policy(
-        self, end_tokens: Collection[int], seed: int, clock_ns: Callable[[], int] = time.perf_counter_ns
-    ) -> SsdPolicy:
-        """Make the policy of a text whose dice have this seed."""
-        random = partial(self.random_tokens, seed) if self.random_tokens else None
-        return SsdPolicy(self.settings, end_tokens, self.token_prices, random, clock_ns, self.judge)
 
 
 def worth_keeping(estimates: Iterable[float], price: float, count: int, after: int = 0) -> int:

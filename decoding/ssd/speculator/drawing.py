@@ -6,8 +6,10 @@ import math
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 
+import torch
 from torch import Tensor
 
+from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import Dice, broken
 from decoding.disco import features, judging
 from decoding.disco.classifier import DraftClassifier
@@ -135,6 +137,32 @@ class DrawnRows:
 
     def row(self, number: int) -> DrawnRows:
         return DrawnRows(*(rows[number : number + 1] for rows in (self.scores, self.bent, self.preferences)))
+
+
+@dataclass
+class CurrentDraft:
+    """The draft that is with the target, and rows [1, V] after the text, after the draft's first token, and so on."""
+
+    draft: Draft = EMPTY
+    limit: int = 0  # the most tokens it could have
+    chain: DraftedChain = field(default_factory=DraftedChain)
+    rows: list[DrawnRows] = field(default_factory=list)  # as far as they are known
+    branch: int | None = None  # the branch that it is of, while the model's cache does not go on with that branch
+    last: Tensor | None = None  # logits [1, V] after all tokens, if they are known and not among the rows
+    best: list[tuple[list[int], list[float]]] = field(default_factory=list)  # per row: best tokens, their preferences
+
+    def bent(self) -> Tensor | None:
+        """Rows that the tokens were drawn from; None if no model drew them."""
+        rows = self.rows[: len(self.chain.tokens)]
+        return torch.cat([row.bent for row in rows]) if rows else None
+
+    def find_best(self, count: int) -> None:
+        """Find the best tokens of every known row."""
+        new = self.rows[len(self.best) :]
+        if new:
+            preferences = torch.cat([row.preferences for row in new])
+            best = preferences.topk(min(count, preferences.shape[1]), -1)
+            self.best += zip(best.indices.tolist(), best.values.tolist(), strict=True)
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""The draft side of one sample: answer the verdict first, then prepare drafts for the outcomes that may come next.
+"""The draft side of one text: answer the verdict first, then prepare drafts for the outcomes that may come next.
 
 The exchange decides how long the speculator may prepare: in turn, until nothing is worth more; beside the target,
 until the next verdict is there. The speculator sees nothing of the target but verdicts. Its passes are steps that other
@@ -7,22 +7,77 @@ texts may share.
 
 from __future__ import annotations
 
+import itertools
+import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
+
+from torch import Tensor
 
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft
-from decoding.dice.dice import Dice
+from decoding.dice import chance
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
+from decoding.disco.copies import judge_if_any
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import SpeculatorSettings
-from decoding.models.runner import ModelRunner, Result, Steps
+from decoding.drafting.tree_shapes import RANKS
+from decoding.errors import DrafthouseError
+from decoding.models.runner import ModelRunner, Result, Steps, align, read_prompt
+from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices, echo_of
 from decoding.ssd.policy.together import RowBudget
-from decoding.ssd.speculator import answering
-from decoding.ssd.speculator.answering import Ready
-from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
-from decoding.ssd.speculator.tree import BranchTree, choose_outcomes, open_tree
+from decoding.ssd.speculator.drawing import Branch, CurrentDraft, DraftedChain, Drawing, Estimator
+from decoding.ssd.speculator.tree import BranchTree
+from decoding.trace.events import Backup, Origin, StopReason
+
+RECENT = 4  # last tokens of the text that identify a position for random tokens, with its length
+
+
+@dataclass(frozen=True)
+class SpeculatorRecipe:
+    """All that a sample's speculator is made of, except the model. It travels to the process that drafts."""
+
+    settings: SpeculatorSettings
+    sampling: Sampling
+    vocab: int
+    seed: int
+    end_tokens: Collection[int]
+    classifier: DraftClassifier | None = None  # with one it is `ssd-disco`
+    is_joint: bool = False  # whether other texts are decoded together with this one
+
+    @property
+    def sends_scores(self) -> bool:
+        """Whether the verdict needs the scores that the draft drew from."""
+        return not self.sampling.fixes_the_text
+
+    @property
+    def kind(self) -> Hashable:
+        """Samples of the same kind learn together."""
+        return self.settings, self.sampling, self.classifier is None, self.is_joint
+
+
+class Question(NamedTuple):
+    """One text's question: its verdict, and the room for the next draft."""
+
+    text: int  # its number
+    accepted: int | None  # None: it begins
+    token: int
+    limit: int
+    taken: int = 0  # tokens that the target took of what was ready; then it needs no answer
+
+
+class Ready(NamedTuple):
+    """A draft that the target may take without asking, if this is the verdict."""
+
+    accepted: int
+    token: int
+    tokens: Sequence[int]
+    stop: StopReason
 
 
 class Preparation(NamedTuple):
@@ -31,7 +86,7 @@ class Preparation(NamedTuple):
     branches: tuple[tuple[int, int, int], ...] = ()  # (accepted count, the target's token, depth reached)
     predicted_hit: float = 0.0
     fanout: tuple[int, ...] = ()  # entry k: how many branches for k accepted
-    rows: int = 0  # branches in each pass, of all texts that share it
+    pass_rows: int = 0  # branches in each pass, of all texts that share it
     passes: int = 0  # opening the branches counts as one, whether or not the model had to run for it
     busy_ns: int = 0
     opening_ns: int = 0  # of that, the first pass: it brings the cache up to date and opens the branches
@@ -49,106 +104,260 @@ class Preparation(NamedTuple):
             end_ns=ended_ns,
         )
 
-    def opened(self, began_ns: int, ended_ns: int) -> Preparation:
-        """Add the time of opening branches to the first pass."""
-        took_ns = ended_ns - began_ns
-        return self._replace(busy_ns=self.busy_ns + took_ns, opening_ns=self.opening_ns + took_ns, end_ns=ended_ns)
-
 
 NOTHING = Preparation()
 
 
+class Postscript(NamedTuple):
+    """Facts about a draft that are known only after it was sent, and the preparation before it."""
+
+    confidence: tuple[float, ...] = ()
+    estimate: tuple[float, ...] = ()
+    preparation: Preparation = NOTHING
+
+
+class _Verdict(NamedTuple):
+    """A verdict from which nothing has been learnt yet."""
+
+    current: CurrentDraft  # that was judged
+    accepted: int
+    fresh: list[int]  # the text that it added
+    took_ns: int  # from the draft to the next question
+
+
 class Speculator:
-    def __init__(
-        self,
-        runner: ModelRunner,
-        dice: Dice,
-        settings: SpeculatorSettings,
-        end_tokens: Collection[int] = frozenset(),
-        classifier: DraftClassifier | None = None,
-    ) -> None:
-        """The speculator commits verdicts to `dice`, so nobody else may use them. A classifier makes it `ssd-disco`."""
-        self._state = SpeculatorState(runner, dice, settings, end_tokens, classifier)
+    def __init__(self, recipe: SpeculatorRecipe, runner: ModelRunner, batch: BatchState, hides: bool) -> None:
+        """`hides` says whether the draft prepares while the target verifies: it learns with the texts of a batch. Its
+        dice, from the sample's seed, are its own."""
+        settings, classifier = recipe.settings, recipe.classifier
+        self.recipe, self.runner, self.batch = recipe, runner, batch
+        self.dice = dice_for(recipe.sampling, recipe.vocab, recipe.seed)
+        self.policy = SsdPolicy(plan_for(settings, recipe.vocab, classifier), recipe.end_tokens, recipe.seed)
+        self.policy.join(batch, hides)
+        # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
+        constant = 1.0 if classifier or recipe.sampling.fixes_the_text else settings.constant
+        estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None
+        price = self.policy.prices.waiting
+        self._drawing = Drawing(self.dice, recipe.end_tokens, settings.lookahead, price, constant, estimator=estimator)
+        self._text = self.policy.text  # the same list
+        self.error: DrafthouseError | None = None  # why this text gets no more drafts
+        self.chosen = ChosenOutcomes()
+        self._unlearnt: _Verdict | None = None
         self._current = CurrentDraft()
         self._tree: BranchTree | None = None
-        self.last_preparation = NOTHING  # before the last answer
+        self._last_preparation = NOTHING  # before the last answer
+        self._preparation = NOTHING
         self._posted_depth = 0  # depth of the branches when `ready` last returned them
         self._is_open = True  # whether branches were opened, or had no reason to be, since the last answer
-        self._preparation = NOTHING
         self._rows = 0  # of a pass that prepares, over all texts
 
     @property
     def budget(self) -> RowBudget:
         """Rows for branches, which texts that are decoded together share."""
-        return self._state.policy.budget
+        return self.policy.budget
 
-    def read(self, text: Sequence[int]) -> None:
-        """Read the prompt, so that `beginning` starts warm."""
-        self._state.read(text)
+    @property
+    def draft(self) -> Draft:
+        """The draft that is with the target."""
+        return self._current.draft
 
-    def join(self, batch: BatchState, hides: bool) -> None:
-        """Learn with the texts of a batch. `hides` says whether the draft prepares while the target verifies."""
-        self._state.policy.join(batch, hides)
+    @property
+    def answer(self) -> tuple[Draft | DrafthouseError, Tensor | None]:
+        """The draft, or why there is none, and the scores that the verdict needs."""
+        return self.error or self.draft, None if self.error or not self.recipe.sends_scores else self.draft.scores
 
-    def beginning(self, text: Sequence[int], limit: int) -> Steps[Draft]:
-        """Make the first draft. Reads the prompt if `read` has not."""
-        if self._state.text != list(text):
-            self.read(text)
-        room = self._state.room(limit)
-        made = (yield from answering.draft_on_request(self._state, room, "fresh")) if room > 0 else CurrentDraft()
-        return self._give(made, limit)
+    def read(self, prompt: Sequence[int]) -> None:
+        """Read the prompt, so that the first draft starts warm."""
+        self.policy.read(prompt)
+        self.dice.commit(prompt)
+        if len(prompt) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
+            read_prompt(self.runner, prompt)
 
-    def answering(self, accepted: int, token: int, limit: int, asked_at_ns: int) -> Steps[Draft]:
-        """Take the verdict on the last draft and return the next one, of at most `limit` tokens. `asked_at_ns` is the
-        time of the question."""
-        row = self._take_verdict(accepted, token, asked_at_ns)
-        room = self._state.room(limit)
+    def guarded(self, steps: Steps[None]) -> Steps[None]:
+        """Take the steps. An error ends this text alone."""
+        if self.error:
+            return
+        try:
+            yield from steps
+        except DrafthouseError as error:
+            self.error = error
+
+    # The answer to a verdict ------------------------------------------------------------------------------------------
+
+    def answering(self, asked: Question, at_ns: int) -> Steps[None]:
+        """Take the verdict on the last draft and make the next one: that of the branch that won, or one for which the
+        target waits. `at_ns` is the time of the question."""
+        row = self._take_verdict(asked, at_ns)
+        room = self._room(asked.limit)
         if self._tree and row is not None and room > 0:
-            current = yield from answering.after_a_hit(self._state, self._tree, row, room)
-            if current.unadopted is None:
-                self._tree = None
-            return self._give(current, limit)
-        self._state.learn()
-        self._tree = None
-        made = (yield from answering.after_a_miss(self._state, room)) if room > 0 else CurrentDraft()
-        return self._give(made, limit)
-
-    def ready(self) -> Sequence[Ready]:
-        """Drafts that the target may take without asking, if the verdict comes now. Once for each depth."""
-        if self._tree is None or self._tree.depth == self._posted_depth:
-            return ()
-        self._posted_depth = self._tree.depth
-        return answering.ready(self._state, self._tree, self._current)
-
-    def take(self, accepted: int, token: int, limit: int, count: int, asked_at_ns: int) -> Draft:
-        """Take the verdict of a target that took so many tokens of what was ready for it."""
-        row = self._take_verdict(accepted, token, asked_at_ns)
-        assert self._tree is not None and row is not None
-        return self._give(answering.taken(self._state, self._tree, row, count), limit)
+            current = yield from self._after_a_hit(self._tree, row, room, asked.taken)
+        else:
+            self._learn()
+            self._tree, current = None, CurrentDraft()
+            if room > 0:
+                current = yield from self._anew(room, is_first=asked.accepted is None)
+        current.limit = asked.limit
+        self._current, self._preparation = current, NOTHING
+        self._is_open = not current.draft.tokens
+        self._posted_depth = 0
 
     def note_draft(self, at_ns: int | None) -> None:
         """Note that the target got the draft: now, or at `at_ns`."""
-        self._state.policy.pace.note_draft(at_ns)
+        self.policy.pace.note_draft(at_ns)
+
+    def ready(self) -> Sequence[Ready]:
+        """Drafts that the target may take without asking, if the verdict comes now. Once for each depth, and none where
+        more tokens or fewer might be worth the target's wait. A verdict by scores needs them, so there it asks."""
+        tree, lookahead = self._tree, self.policy.lookahead
+        if self.error or self.recipe.sends_scores or tree is None or tree.depth == self._posted_depth:
+            return ()
+        self._posted_depth = tree.depth
+        found = []
+        for branch in tree.branches if self.policy.is_final(tree.depth, tree.is_done) else ():
+            room = self._room(self._current.limit - branch.accepted - 1, branch.accepted + 1)
+            if room > 0:
+                stop = branch.stop_in(room, lookahead) or "early"
+                found.append(Ready(branch.accepted, branch.token, branch.tokens[:room], stop))
+        return found
+
+    def postscript(self) -> Postscript:
+        if self.error:
+            return Postscript()
+        return Postscript(self.draft.confidence, self.estimate(), self._last_preparation)
 
     def estimate(self) -> tuple[float, ...]:
         """The classifier's estimate of each token of the last draft. After a hit it is asked only now."""
-        self._state.estimate(self._current)
+        self._estimate(self._current)
         return tuple(self._current.chain.estimates)
 
-    def opening(self) -> Steps[ChosenOutcomes]:
+    def _room(self, limit: int, ahead: int = 0) -> int:
+        """Room for a draft that begins so many tokens behind the text."""
+        return self.policy.room(limit, self.runner.context - len(self._text) - ahead)
+
+    def _take_verdict(self, asked: Question, at_ns: int) -> int | None:
+        """Add what the verdict says to the text: the speculator learns from it when it has time, or must. Return the
+        row of the branch that was prepared for it."""
+        if asked.accepted is None:
+            return None
+        self._last_preparation, current = self.preparation(), self._current
+        if drafted := len(current.draft.tokens):
+            opened_ns = self._preparation.start_ns + self._preparation.opening_ns
+            self.budget.breadth.note_round(drafted, at_ns - (opened_ns or at_ns))
+        if not self._is_open:
+            self._adopt(current)  # the verdict came before any step: these branches are of the round before
+        row = self._tree.find(asked.accepted, asked.token) if self._tree else None
+        self._learn()
+        fresh = [*current.draft.tokens[: asked.accepted], asked.token]
+        self._text += fresh
+        self._unlearnt = _Verdict(current, asked.accepted, fresh, self.policy.pace.elapsed_ns(at_ns))
+        return row
+
+    def _learn(self) -> None:
+        """Learn from the last verdict. After a hit that can wait until the answer is sent."""
+        if self._unlearnt is None:
+            return
+        verdict, self._unlearnt = self._unlearnt, None
+        draft, fresh = verdict.current.draft, verdict.fresh
+        self.policy.learn_round(draft, verdict.accepted, fresh, verdict.took_ns)
+        self.policy.learn_outcome(draft, verdict.accepted, fresh[-1], verdict.current.chain.estimates)
+        self.dice.commit(fresh)
+
+    def _after_a_hit(self, tree: BranchTree, row: int, room: int, taken: int) -> Steps[CurrentDraft]:
+        """Return the branch as far as it has come, or as many of its tokens as the target took. If the verdict was
+        early, the branch may go on alone."""
+        branch, policy = tree.branches[row], self.policy
+        current = tree.won(row, taken or room, policy.lookahead)
+        chain = current.chain
+        if not taken and policy.is_long(len(chain.tokens)):
+            self._estimate(current)
+            chain.shorten(policy.prices.beside)
+        if not taken and chain.stop is None and self._grows(current):
+            self._adopt(current)
+            yield from self._draw_on(current, room)
+        current.draft = self._draft_of(current, "hit", max(0, len(chain.tokens) - len(branch.tokens)))
+        return current
+
+    def _anew(self, room: int, is_first: bool) -> Steps[CurrentDraft]:
+        """Draft while the target waits: by the model, or after a miss by the backup."""
+        current = CurrentDraft()
+        backup, tokens = ("", ()) if is_first else self.policy.after_a_miss(room)
+        source: Origin = "fresh" if is_first else "miss"
+        if tokens:
+            chances = [*self.policy.copied_chances(len(tokens))] if backup == "copy" else []
+            current.chain = DraftedChain([*tokens], chances=chances)
+            current.chain.stop = "eos" if tokens[-1] in self.recipe.end_tokens else "limit"
+        else:
+            yield from self._draw_on(current, room)
+        current.draft = self._draft_of(current, source, len(current.rows), backup)
+        return current
+
+    def _draw_on(self, current: CurrentDraft, room: int) -> Steps[None]:
+        began_ns, chain = time.perf_counter_ns(), current.chain
+        before = len(chain.tokens)
+        fed = align(self.runner, [*self._text, *chain.tokens])
+        if self._drawing.estimator and not chain.tokens:
+            chain.echoes = self.policy.echoes.fork()
+        while chain.stop is None:
+            current.rows.append(self._drawing.one(chain, (yield self.runner, fed, 1), room))
+            fed = chain.tokens[-1:]
+        self.policy.note_drafting(len(chain.tokens) - before, time.perf_counter_ns() - began_ns)
+
+    def _grows(self, current: CurrentDraft) -> bool:
+        self._learn()
+        return self.policy.grows(len(current.chain.tokens), partial(self._survival, current))
+
+    def _survival(self, current: CurrentDraft) -> float:
+        self._estimate(current)
+        return current.chain.survival
+
+    def _estimate(self, current: CurrentDraft) -> None:
+        """Ask the classifier about each token of a draft that has no estimates yet."""
+        estimator, chain = self._drawing.estimator, current.chain
+        if estimator is None or chain.chances or not chain.tokens:
+            return
+        self._learn()
+        chain.echoes = self.policy.echoes.fork()
+        preferences = itertools.chain((values for _, values in current.best), itertools.repeat([]))
+        for token, row, best in zip(chain.tokens, current.rows, preferences, strict=False):
+            chain.note(*estimator.one(chain, row.scores, row.preferences, token, chain.echoes, best))
+            chain.echoes.take(token)
+
+    def _draft_of(self, current: CurrentDraft, source: Origin, passes: int, backup: Backup = "") -> Draft:
+        chain = current.chain
+        return Draft(
+            tokens=tuple(chain.tokens),
+            scores=current.bent(),
+            lookahead=self.policy.lookahead,
+            stop=chain.stop or "early",
+            source=source,
+            passes=passes,
+            estimates=tuple(chain.estimates),
+            backup=backup,
+        )
+
+    # The preparation --------------------------------------------------------------------------------------------------
+
+    def opening(self) -> Steps[None]:
         """Choose the outcomes to prepare for."""
-        if self._is_open:
-            return ChosenOutcomes()
-        self._is_open = True
-        self._adopt()
-        return (yield from self._do(choose_outcomes(self._state, self._current)))
+        self.chosen = ChosenOutcomes()
+        if not self._is_open:
+            self._is_open = True
+            self._adopt(self._current)
+            self.chosen = yield from self._timed(self._choosing(self._current))
 
     def branch(self, chosen: ChosenOutcomes, rows: int) -> None:
-        """Open a branch for each of these outcomes, in passes of so many rows."""
+        """Open a branch for each of these outcomes, in passes of so many rows. No tree if none is chosen."""
         began_ns, self._rows = time.perf_counter_ns(), rows
-        self._tree = open_tree(self._state, self._current, chosen)
-        opened = self._preparation.opened(began_ns, time.perf_counter_ns())
-        self._preparation = opened._replace(predicted_hit=chosen.predicted_hit, fanout=chosen.fanout, rows=rows)
+        self._tree = self._opened(chosen) if chosen.outcomes else None
+        ended_ns, found = time.perf_counter_ns(), self._preparation
+        self._preparation = found._replace(
+            busy_ns=found.busy_ns + ended_ns - began_ns,
+            opening_ns=found.opening_ns + ended_ns - began_ns,
+            end_ns=ended_ns,
+            predicted_hit=chosen.predicted_hit,
+            fanout=chosen.fanout,
+            pass_rows=rows,
+        )
 
     @property
     def has_more(self) -> bool:
@@ -163,15 +372,15 @@ class Speculator:
     def puts_off_step(self) -> bool:
         """Whether to wait for the verdict instead of taking a step."""
         assert self._tree
-        tree, drafted = self._tree, len(self._current.draft.tokens)
-        return self.budget.hides and self._state.policy.puts_off_step(drafted, tree.depth, tree.is_done)
+        tree, drafted = self._tree, len(self.draft.tokens)
+        return self.budget.hides and self.policy.puts_off_step(drafted, tree.depth, tree.is_done)
 
     def deepening(self) -> Steps[None]:
         """Take a step: one more token in every branch."""
         assert self._tree
         before_ns = self._preparation.busy_ns
-        yield from self._do(self._tree.round_off() if self._tree.is_done else self._tree.step())
-        self._state.policy.note_step(self._rows, self._preparation.busy_ns - before_ns)
+        yield from self._timed(self._tree.round_off() if self._tree.is_done else self._tree.step())
+        self.policy.note_step(self._rows, self._preparation.busy_ns - before_ns)
 
     def preparation(self) -> Preparation:
         """The preparation since the last answer."""
@@ -186,35 +395,83 @@ class Speculator:
             busy_ns=found.busy_ns if self.budget.hides else found.end_ns - found.start_ns,
         )
 
-    def _take_verdict(self, accepted: int, token: int, asked_at_ns: int) -> int | None:
-        """Note a verdict. Returns the row of the branch that was prepared for it."""
-        self.last_preparation = self.preparation()
-        if drafted := len(self._current.draft.tokens):
-            opened_ns = self._preparation.start_ns + self._preparation.opening_ns
-            self.budget.breadth.note_round(drafted, asked_at_ns - (opened_ns or asked_at_ns))
-        if not self._is_open:
-            self._adopt()  # the verdict came before any step: these branches are of the round before
-        row = self._tree.find(accepted, token) if self._tree else None
-        self._state.learn()
-        self._state.note_verdict(self._current, accepted, token, asked_at_ns)
-        return row
+    def _adopt(self, current: CurrentDraft) -> None:
+        """Go on in the model's cache with the branch that won: what it has read of it, it need not read again."""
+        if current.branch is not None and self._tree:
+            self._tree.adopt(current.branch)
+        current.branch = self._tree = None
 
-    def _give(self, current: CurrentDraft, limit: int) -> Draft:
-        current.limit = limit
-        self._current = current
-        self._preparation = NOTHING
-        self._is_open = not current.draft.tokens
-        self._posted_depth = 0
-        return current.draft
+    def _choosing(self, current: CurrentDraft) -> Steps[ChosenOutcomes]:
+        """Bring the cache to the end of the current draft. Then have the policy choose outcomes, from what the draft
+        prefers after each accepted count: some more tokens than are guessed, because some may be no guess."""
+        self._learn()
+        yield from self._read_on(current)
+        current.find_best(max(RANKS, self.policy.planner.most_guesses) + 1 + len(self.recipe.end_tokens))
+        self._estimate(current)
+        guesses = [self._guesses(current, k) for k in range(len(current.draft.tokens) + 1)]
+        if self._drawing.estimator is None:
+            return self.policy.choose(current.draft, (), guesses)
+        return self._by_estimates(current, self._drawing.estimator, guesses)
 
-    def _adopt(self) -> None:
-        answering.adopt(self._current, self._tree)
-        self._tree = None
+    def _read_on(self, current: CurrentDraft) -> Steps[None]:
+        """Complete the rows after the text and after each drafted token. Those that tokens were drawn from are known;
+        the one after the last token is known if its branch was rounded off."""
+        tokens, rows = current.draft.tokens, current.rows
+        missing = [tokens[:count] for count in range(len(rows), len(tokens) + 1)]
+        if not missing:
+            return
+        logits: Tensor | None = current.last
+        if logits is None:
+            logits = yield self.runner, align(self.runner, [*self._text, *tokens], len(missing)), len(missing)
+        drawn = self._drawing.rows(logits, missing)
+        rows += [drawn.row(i) for i in range(len(missing))]
 
-    def _do(self, work: Steps[Result]) -> Steps[Result]:
+    def _guesses(self, current: CurrentDraft, accepted: int) -> list[int]:
+        """The target's likeliest tokens after so many accepted ones. None after an end token, or without room."""
+        tokens = current.draft.tokens
+        is_over = accepted > 0 and tokens[accepted - 1] in self.recipe.end_tokens
+        if is_over or accepted + 1 >= current.limit or len(self._text) + accepted >= self.runner.context:
+            return []
+        best, preferences = current.best[accepted]
+        possible = [token for token, value in zip(best, preferences, strict=True) if value > -math.inf]
+        return self.policy.guessable(possible, tokens[accepted] if accepted < len(tokens) else None)
+
+    def _by_estimates(self, current: CurrentDraft, estimator: Estimator, guesses: list[list[int]]) -> ChosenOutcomes:
+        draft, policy = current.draft, self.policy
+        after, lengths = policy.echoes.fork(), list[int]()
+        for drafted, listed in zip((*draft.tokens, None), guesses, strict=True):
+            echo, length = echo_of(after)
+            is_known = echo is not None and echo < self.dice.vocab
+            lengths.append(length if is_known and policy.put_echo_first(listed, echo, drafted) else 0)
+            if drafted is not None:
+                after.take(drafted)
+        row, ((favourite, *_), values) = current.rows[len(draft.tokens)], current.best[len(draft.tokens)]
+        _, bonus, _ = estimator.one(current.chain, row.scores, row.preferences, favourite, after, values)
+        return policy.choose(draft, [*current.chain.chances, bonus], guesses, lengths)
+
+    def _opened(self, chosen: ChosenOutcomes) -> BranchTree:
+        current, drawing = self._current, self._drawing
+        tokens, drawing.guesses = current.draft.tokens, self.policy.planner.guesses_by_position
+        lengths = [len(self._text) + k for k, _ in chosen.outcomes]
+        behind = self.runner.context - max(lengths)
+        most = self.policy.room(current.limit - 1, behind)
+        branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
+        return BranchTree(self.runner.fork(lengths), branches, most, most < behind, drawing)
+
+    def _timed(self, work: Steps[Result]) -> Steps[Result]:
         """Do the work, and note how long it took."""
         began_ns = time.perf_counter_ns()
         result = yield from work
-        ended_ns = time.perf_counter_ns()
-        self._preparation = self._preparation.after(began_ns, ended_ns)
+        self._preparation = self._preparation.after(began_ns, time.perf_counter_ns())
         return result
+
+
+def plan_for(settings: SpeculatorSettings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:
+    random = partial(_random_tokens, vocab=vocab)
+    return Plan(settings, TokenPrices.of(classifier), random, judge_if_any(classifier))
+
+
+def _random_tokens(seed: int, text: Sequence[int], count: int, vocab: int) -> list[int]:
+    """Random tokens, the same at the same position of the same text. They use the draft's coins, as no verdict does."""
+    position = chance.digest([len(text), *text[-RECENT:]])
+    return [int(chance.uniform(seed, "draft", chance.digest([i], position)) * vocab) for i in range(count)]

@@ -1,17 +1,13 @@
-"""One preparation: open branches for likely outcomes, then draft one token for each of them in every step."""
+"""Branches of one text: one token is drafted for each of them in every step."""
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from torch import Tensor
 
-from decoding.drafting.fan_outs import ChosenOutcomes
-from decoding.models.runner import Branches, Feed, Steps, align
-from decoding.ssd.policy.ssd_policy import echo_of
-from decoding.ssd.speculator.drawing import Branch, Drawing, DrawnRows
-from decoding.ssd.speculator.state import CurrentDraft, SpeculatorState
+from decoding.models.runner import Branches, Feed, Steps
+from decoding.ssd.speculator.drawing import Branch, CurrentDraft, Drawing, DrawnRows
 
 
 class BranchTree:
@@ -53,13 +49,13 @@ class BranchTree:
         """The row of the branch for this outcome, if there is one and it has a first token."""
         return self._row_of.get((accepted, token)) if self._drawn else None
 
-    def steps(self, count: int) -> list[DrawnRows]:
-        """Rows [B, V] of the first steps, as far as the branches have come."""
-        return self._drawn[:count]
-
-    def last(self, row: int) -> Tensor | None:
-        """Logits [1, V] after all tokens of a branch, if it was rounded off."""
-        return None if self._last is None else self._last[row : row + 1]
+    def won(self, row: int, room: int, lookahead: int) -> CurrentDraft:
+        """Return a branch as a draft of at most so many tokens."""
+        chain = self.branches[row].cut(room, lookahead)
+        count = len(chain.tokens)
+        last = self._last[row : row + 1] if self._last is not None and count == self.depth else None
+        rows = [step.row(row) for step in self._drawn[: count + 1]]
+        return CurrentDraft(chain=chain, rows=rows, branch=row, last=last)
 
     def adopt(self, row: int) -> None:
         """Continue the runner's text with this branch: a copy, no pass."""
@@ -67,70 +63,3 @@ class BranchTree:
 
     def _next(self) -> Feed:
         return self._fork, [branch.ahead[-1] for branch in self.branches], len(self.branches)
-
-
-def choose_outcomes(state: SpeculatorState, current: CurrentDraft) -> Steps[ChosenOutcomes]:
-    """Bring the cache to the end of the current draft, and choose the outcomes to prepare for."""
-    state.learn()
-    yield from _read_on(state, current)
-    state.find_best(current)
-    state.estimate(current)
-    return _choose(state, current)
-
-
-def open_tree(state: SpeculatorState, current: CurrentDraft, chosen: ChosenOutcomes) -> BranchTree | None:
-    """Open a branch for each chosen outcome. No tree if none is chosen."""
-    if not chosen.outcomes:
-        return None
-    tokens = current.draft.tokens
-    state.drawing.guesses = state.policy.planner.guesses_by_position
-    lengths = [len(state.text) + k for k, _ in chosen.outcomes]
-    behind = state.runner.context - max(lengths)
-    most = state.policy.room(current.limit - 1, behind)
-    branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
-    return BranchTree(state.runner.fork(lengths), branches, most, most < behind, state.drawing)
-
-
-def _read_on(state: SpeculatorState, current: CurrentDraft) -> Steps[None]:
-    """Complete the rows after the text and after each drafted token. Those that tokens were drawn from are known; the
-    one after the last token is known if its branch was rounded off."""
-    tokens = current.draft.tokens
-    aheads = [tokens[:i] for i in range(len(tokens) + 1)]
-    rows = current.rows.cut()
-    missing = aheads[len(rows) :]
-    if not missing:
-        return
-    logits = current.rows.last
-    if logits is None:
-        logits = yield state.runner, align(state.runner, [*state.text, *tokens], len(missing)), len(missing)
-    drawn = state.drawing.rows(logits, missing)
-    rows += [drawn.row(i) for i in range(len(missing))]
-
-
-def _choose(state: SpeculatorState, current: CurrentDraft) -> ChosenOutcomes:
-    """Have the policy choose outcomes, from what the draft prefers after each accepted count."""
-    draft, policy = current.draft, state.policy
-    guesses = [_guesses(state, current, k) for k in range(len(draft.tokens) + 1)]
-    if state.drawing.estimator is None:
-        return policy.choose(draft, (), guesses)
-    echoes = state.echoes_along(draft.tokens)
-    lengths = []
-    for drafted, listed, after in zip((*draft.tokens, None), guesses, echoes, strict=True):
-        echo, length = echo_of(after)
-        is_known = echo is not None and echo < state.dice.vocab
-        lengths.append(length if is_known and policy.put_echo_first(listed, echo, drafted) else 0)
-    row = current.rows.known[len(draft.tokens)]
-    (favourite, *_), values = current.rows.best[len(draft.tokens)]
-    _, bonus, _ = state.drawing.estimator.one(current.chain, row.scores, row.preferences, favourite, echoes[-1], values)
-    return policy.choose(draft, [*current.chain.chances, bonus], guesses, lengths)
-
-
-def _guesses(state: SpeculatorState, current: CurrentDraft, accepted: int) -> list[int]:
-    """The target's likeliest tokens after so many accepted ones. None after an end token, or without room."""
-    tokens = current.draft.tokens
-    is_over = accepted > 0 and tokens[accepted - 1] in state.end_tokens
-    if is_over or accepted + 1 >= current.limit or len(state.text) + accepted >= state.runner.context:
-        return []
-    best, preferences = current.rows.best[accepted]
-    possible = [token for token, value in zip(best, preferences, strict=True) if value > -math.inf]
-    return state.policy.guessable(possible, tokens[accepted] if accepted < len(tokens) else None)

@@ -8,21 +8,18 @@ process dies or falls silent, the target goes on alone, and says why.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
 
 from decoding.errors import DrafthouseError, DraftLost
-from decoding.models.runner import ModelRunner
+from decoding.ssd.speculator.speculator import Postscript
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.ssd.transport.exchange import Exchange, Questioner
-from decoding.ssd.transport.messages import Answer, Postscript, SpeculatorRecipe
+from decoding.ssd.transport.exchange import Answer, Exchange, SsdDrafter
 from decoding.trace.timing import Clock
 
 REPLACED = "The draft's process ended between two rounds."
-_NUMBERS = itertools.count()  # of texts; a process may serve several exchanges, one after another
 
 
 class BesideExchange(Exchange):
@@ -30,35 +27,33 @@ class BesideExchange(Exchange):
         super().__init__()
         self._process = process
         self._pid: int | None = None
-        self._running: dict[int, Questioner] = {}
+        self._running: dict[int, SsdDrafter] = {}
         self._slowest_s = 0.0  # verification
         self._verifying_since_s: float | None = None
 
-    def enter(self, recipe: SpeculatorRecipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
+    def enter(self, asking: SsdDrafter, text: Sequence[int]) -> None:
         """Let the draft read the prompt of a new text. A process that was lost is started anew."""
         self._postscripts()  # the next message would overwrite them
-        made = Questioner(self, next(_NUMBERS), recipe)
-        why = self._begin(clock) or self._read(made, text)
-        self._running[made.number] = made
+        why = self._begin(asking.clock) or self._read(asking, text)
+        self._running[asking.number] = asking
         if why:
             self._lose(str(why))
-        return made
 
-    def leave(self, questioner: Questioner) -> None:
-        del self._running[questioner.number]
+    def leave(self, asking: SsdDrafter) -> None:
+        del self._running[asking.number]
 
-    def ask(self, questioners: Sequence[Questioner]) -> None:
+    def ask(self, asking: Sequence[SsdDrafter]) -> None:
         self._postscripts()
         if self._verifying_since_s is not None:
             self._slowest_s = max(self._slowest_s, perf_counter() - self._verifying_since_s)
-        if questioners[0].why_lost:
+        if asking[0].why_lost:
             return
         try:
-            answers = self._look_up(questioners) or self._asked(questioners)
+            answers = self._look_up(asking) or self._asked(asking)
         except DraftLost as lost:
             self._lose(str(lost))
         else:
-            self._answer(questioners, answers, partial(self._wait_for_postscripts, self._process.sent))
+            self._answer(asking, answers, partial(self._wait_for_postscripts, self._process.sent))
 
     def verifies(self) -> None:
         self._verifying_since_s = perf_counter()
@@ -74,8 +69,8 @@ class BesideExchange(Exchange):
         self._pid = self._process.pid
         return None
 
-    def _read(self, questioner: Questioner, text: Sequence[int]) -> DraftLost | None:
-        entry = messages.pack_entry(questioner.number, questioner.recipe, text, [*self._running])
+    def _read(self, asking: SsdDrafter, text: Sequence[int]) -> DraftLost | None:
+        entry = messages.pack_entry(asking.number, asking.recipe, text, [*self._running])
         try:
             reply = self._process.ask(entry, self._process.patience.reading_s(len(text)))
         except DraftLost as lost:
@@ -83,20 +78,20 @@ class BesideExchange(Exchange):
         messages.check_reply(reply)
         return None
 
-    def _look_up(self, questioners: Sequence[Questioner]) -> Sequence[Answer]:
+    def _look_up(self, asking: Sequence[SsdDrafter]) -> Sequence[Answer]:
         """Take the draft that is on the board for the verdict on a single text."""
-        posted = self._process.posted() if len(questioners) == 1 else None
+        posted = self._process.posted() if len(asking) == 1 else None
         if not posted:
             return ()
-        [questioner] = questioners
-        ready = messages.find_on_board(posted, questioner.asked.accepted, questioner.asked.token)
+        asked = asking[0].asked
+        ready = messages.find_on_board(posted, asked.accepted, asked.token)
         if ready is None:
             return ()
-        self._process.notify(messages.pack_asked([questioner.asked._replace(taken=len(ready.tokens))]))
-        return [partial(messages.draft_from_board, ready, questioner.recipe.settings.lookahead)]
+        self._process.notify(messages.pack_asked([asked._replace(taken=len(ready.tokens))]))
+        return [partial(messages.draft_from_board, ready, asking[0].recipe.settings.lookahead)]
 
-    def _asked(self, questioners: Sequence[Questioner]) -> Sequence[Answer]:
-        question = messages.pack_asked([questioner.asked for questioner in questioners])
+    def _asked(self, asking: Sequence[SsdDrafter]) -> Sequence[Answer]:
+        question = messages.pack_asked([each.asked for each in asking])
         return messages.unpack_answers(self._process.ask(question, self._patience_s))
 
     @property
@@ -114,5 +109,5 @@ class BesideExchange(Exchange):
 
     def _lose(self, why: str) -> None:
         self._pid, self._postscripts = None, tuple
-        for questioner in self._running.values():
-            questioner.lose(why)
+        for each in self._running.values():
+            each.lose(why)

@@ -11,9 +11,9 @@ import torch
 from decoding.dice import chance
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner
+from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.mailbox import Mailbox
-from decoding.ssd.transport.speculators import Speculators
 
 NO_TEXT = -1
 

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import fields
+from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
 
 from decoding.core.drafter import EMPTY, Draft
 from decoding.errors import DrafthouseError
-from decoding.models.runner import ModelRunner
-from decoding.ssd.transport.exchange import Exchange, Questioner
-from decoding.ssd.transport.messages import Postscript, RemoteDraft, SpeculatorRecipe
-from decoding.ssd.transport.speculators import Speculated, Speculators
+from decoding.ssd.speculator.speculator import Postscript, Speculator
+from decoding.ssd.speculator.speculators import Speculators
+from decoding.ssd.transport.exchange import Exchange, SsdDrafter
 from decoding.ssd.transport.two_lanes import Lanes
-from decoding.trace.timing import Clock
 
 
 class ExchangeHere(Exchange):
@@ -28,24 +25,20 @@ class ExchangeHere(Exchange):
         self._lanes = lanes
         self._on_lane: Callable[[], AbstractContextManager[object]] = lanes.draft.current if lanes else nullcontext
         self._speculators = Speculators(hides=lanes is not None)
-        self._numbers = itertools.count()  # of texts
 
-    def enter(self, recipe: SpeculatorRecipe, text: Sequence[int], draft: ModelRunner, clock: Clock) -> Questioner:
-        made = Questioner(self, next(self._numbers), recipe)
-        runner = self._lanes.runner_of(draft) if self._lanes else draft
+    def enter(self, asking: SsdDrafter, text: Sequence[int]) -> None:
+        runner = self._lanes.runner_of(asking.draft) if self._lanes else asking.draft
         with self._on_lane():
-            self._speculators.read(made.number, recipe, list(text), runner)
-        return made
+            self._speculators.read(asking.number, asking.recipe, text, runner)
 
-    def leave(self, questioner: Questioner) -> None:
-        self._speculators.keep(self._speculators.texts.keys() - {questioner.number})
+    def leave(self, asking: SsdDrafter) -> None:
+        self._speculators.keep(self._speculators.texts.keys() - {asking.number})
         self._postscripts = tuple  # they would keep the text's caches
 
-    def ask(self, questioners: Sequence[Questioner]) -> None:
-        asked = [questioner.asked for questioner in questioners]
+    def ask(self, asking: Sequence[SsdDrafter]) -> None:
         with self._on_lane():
-            texts = self._speculators.answer(asked, perf_counter_ns())
-        self._answer(questioners, [partial(self._drafted, text) for text in texts], partial(self._tell, texts))
+            texts = self._speculators.answer([each.asked for each in asking], perf_counter_ns())
+        self._answer(asking, [partial(self._drafted, text) for text in texts], partial(self._tell, texts))
 
     def verifies(self) -> None:
         if not self._lanes:
@@ -61,11 +54,11 @@ class ExchangeHere(Exchange):
             while not is_done() and self._speculators.step():
                 pass
 
-    def _tell(self, texts: Sequence[Speculated]) -> Sequence[Postscript]:
+    def _tell(self, texts: Sequence[Speculator]) -> Sequence[Postscript]:
         with self._on_lane():
             return [text.postscript() for text in texts]
 
-    def _drafted(self, text: Speculated, postscript: Callable[[], Postscript]) -> Draft:
+    def _drafted(self, text: Speculator, late: Callable[[], Postscript]) -> Draft:
         """Return the draft, with the scores that the verdict needs on the target's lane."""
         draft, scores = text.answer
         if isinstance(draft, DrafthouseError):
@@ -74,5 +67,4 @@ class ExchangeHere(Exchange):
             return EMPTY
         if self._lanes and scores is not None:
             scores = self._lanes.hand_over(scores)
-        known = {field.name: getattr(draft, field.name) for field in fields(Draft)}
-        return RemoteDraft(**known | {"scores": scores}, postscript=postscript)
+        return replace(draft, scores=scores, late=late)

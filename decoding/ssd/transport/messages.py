@@ -11,23 +11,16 @@ import marshal
 import pickle
 import struct
 import time
-from collections.abc import Callable, Collection, Hashable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from decoding.core.drafter import EMPTY, Draft
-from decoding.dice.dice import dice_for
-from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import DraftClassifier
-from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import DrafthouseError
-from decoding.models.runner import ModelRunner
-from decoding.ssd.speculator.answering import Ready
-from decoding.ssd.speculator.speculator import Preparation, Speculator
+from decoding.ssd.speculator.speculator import Postscript, Preparation, Question, Ready, SpeculatorRecipe
 from decoding.ssd.transport.mailbox import Octets
 
 _KIND = struct.Struct("<B")
@@ -36,45 +29,7 @@ _ALIGNED = 4  # bytes: scores that follow are read where they lie
 NO_SCORES = torch.empty(0)
 
 
-@dataclass(frozen=True)
-class SpeculatorRecipe:
-    """All that a sample's speculator is made of, except the model."""
-
-    settings: SpeculatorSettings
-    sampling: Sampling
-    vocab: int
-    seed: int
-    end_tokens: Collection[int]
-    classifier: DraftClassifier | None = None  # with one it is `ssd-disco`
-    is_joint: bool = False  # whether other texts are decoded together with this one
-
-    @property
-    def sends_scores(self) -> bool:
-        """Whether the verdict needs the scores that the draft drew from."""
-        return not self.sampling.fixes_the_text
-
-    @property
-    def kind(self) -> Hashable:
-        """Samples of the same kind learn together."""
-        return self.settings, self.sampling, self.classifier is None, self.is_joint
-
-    def speculator(self, runner: ModelRunner) -> Speculator:
-        """Make a speculator with dice of its own, from the sample's seed."""
-        dice = dice_for(self.sampling, self.vocab, self.seed)
-        return Speculator(runner, dice, self.settings, self.end_tokens, self.classifier)
-
-
 # Questions ------------------------------------------------------------------------------------------------------------
-
-
-class Question(NamedTuple):
-    """One text's question: its verdict, and the room for the next draft."""
-
-    text: int  # its number
-    accepted: int | None  # None: it begins
-    token: int
-    limit: int
-    taken: int = 0  # tokens that the target took from the board; then it needs no answer
 
 
 def pack_entry(number: int, recipe: SpeculatorRecipe, text: Sequence[int], running: Sequence[int]) -> bytes:
@@ -100,19 +55,6 @@ def unpack_asked(question: bytearray) -> tuple[int, list[Question]]:
 # Answers --------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Postscript:
-    """Facts about a draft that are known only after it was sent, and the preparation before it."""
-
-    confidence: tuple[float, ...]
-    estimate: tuple[float, ...]
-    preparation: Preparation
-
-
-def no_postscript() -> Postscript:
-    return Postscript((), (), Preparation())
-
-
 def pack_postscripts(postscripts: Sequence[Postscript]) -> bytes:
     return marshal.dumps([(each.confidence, each.estimate, tuple(each.preparation)) for each in postscripts])
 
@@ -120,21 +62,6 @@ def pack_postscripts(postscripts: Sequence[Postscript]) -> bytes:
 def unpack_postscripts(octets: bytearray) -> list[Postscript]:
     found = marshal.loads(octets)
     return [Postscript(confidence, estimate, Preparation(*prepared)) for confidence, estimate, prepared in found]
-
-
-Answer = Callable[[Callable[[], Postscript]], Draft]  # with its postscript; raises what ended this text's drafting
-
-
-@dataclass(frozen=True)
-class RemoteDraft(Draft):
-    """A draft from another process or lane. Its confidences, and estimates that were not known when it was sent, are
-    read from the postscript when somebody asks for them."""
-
-    postscript: Callable[[], Postscript] = no_postscript
-
-    def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        more = self.postscript()
-        return more.confidence, self.estimates or more.estimate
 
 
 def pack_reply(error: DrafthouseError | None = None) -> bytes:
@@ -160,7 +87,7 @@ def _packed(answer: Draft | DrafthouseError, scores: Tensor | None) -> bytes | t
     return tuple(answer.tokens), answer.lookahead, answer.stop, answer.source, answer.passes, *more
 
 
-def unpack_answers(reply: bytearray) -> list[Answer]:
+def unpack_answers(reply: bytearray) -> list[Callable[[Callable[[], Postscript]], Draft]]:
     packed: list[Any] = marshal.loads(reply)
     sizes = [0 if isinstance(each, bytes) else len(each[0]) * each[-1] for each in packed]
     rows = torch.frombuffer(reply, dtype=torch.float32, offset=len(reply) - 4 * sum(sizes)) if any(sizes) else NO_SCORES
@@ -168,7 +95,7 @@ def unpack_answers(reply: bytearray) -> list[Answer]:
     return [partial(_unpacked, *each) for each in zip(packed, parts, strict=True)]
 
 
-def _unpacked(packed: Any, rows: Tensor, postscript: Callable[[], Postscript] = no_postscript) -> Draft:
+def _unpacked(packed: Any, rows: Tensor, late: Callable[[], Postscript]) -> Draft:
     """Return the draft of a reply. Raises the error that the other side refused with."""
     if isinstance(packed, bytes):
         raise pickle.loads(packed)
@@ -176,7 +103,7 @@ def _unpacked(packed: Any, rows: Tensor, postscript: Callable[[], Postscript] = 
     if not tokens:
         return EMPTY
     scores = rows.view(-1, width) if width else None  # without: nobody here needs them, or the tokens were not drawn
-    return RemoteDraft(tokens, scores, lookahead, stop, source, passes, estimates, backup=backup, postscript=postscript)
+    return Draft(tokens, scores, lookahead, stop, source, passes, estimates, backup=backup, late=late)
 
 
 def _octets(scores: Tensor) -> bytes:
@@ -200,5 +127,5 @@ def find_on_board(posted: bytearray, accepted: int | None, token: int) -> Ready 
     return next((Ready(*each) for each in found), None)
 
 
-def draft_from_board(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
-    return RemoteDraft(tuple(ready.tokens), None, lookahead, ready.stop, "hit", 0, postscript=postscript)
+def draft_from_board(ready: Ready, lookahead: int, late: Callable[[], Postscript]) -> Draft:
+    return Draft(tuple(ready.tokens), None, lookahead, ready.stop, "hit", 0, late=late)

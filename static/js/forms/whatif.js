@@ -53,25 +53,13 @@ export function sentence(answer) {
   return words.join(" ");
 }
 
-/** Answers of the server at an address. */
-export const fromServer = (url) => async (strategy, knobs, signal) => {
-  const response = await fetch(`${url}?${question(strategy, knobs)}`, { signal });
-  return { isOk: response.ok, answer: await response.json() };
-};
-
-/** Answers that a page holds which is one file: by strategy, those along its first slider. */
-export const fromGrids = (grids) => async (strategy, knobs) => {
-  const { param, of_all: ofAll, answers } = grids[strategy];
-  return { isOk: true, answer: { ...ofAll, ...answers[knobs[param] ?? ""] } };
-};
-
 export class WhatIf {
-  /** `place` holds the form and the pictures; `answers` is asked, at once or when the place is nearly in view; `onAsk` is
+  /** `place` holds the form and the pictures; the server at `url` is asked when the place is nearly in view; `onAsk` is
       told what is asked. */
-  constructor(place, answers, { label, onAsk, isAtOnce = false }) {
+  constructor(place, url, { label, onAsk }) {
     this.place = place;
     this.form = place.querySelector("form");
-    this.answers = answers;
+    this.url = url;
     this.onAsk = onAsk;
     this.params = Object.fromEntries([...place.querySelectorAll("[data-knobs]")].map((knobs) =>
       [knobs.dataset.knobs, knobs.querySelector(KNOB)?.name ?? ""]));
@@ -84,8 +72,7 @@ export class WhatIf {
     this.form.addEventListener("submit", (event) => event.preventDefault());
     savesOnClick(place, "what-if");
     document.addEventListener("field", () => this.draw());
-    if (isAtOnce) this.#ask(false);
-    else new IntersectionObserver(([entry], watcher) => {
+    new IntersectionObserver(([entry], watcher) => {
       if (!entry.isIntersecting) return;
       watcher.disconnect();
       this.#ask(false);
@@ -144,12 +131,12 @@ export class WhatIf {
     this.request?.abort();
     const request = (this.request = new AbortController());
     const strategy = this.#strategy, knobs = this.#knobs;
-    const get = (changed = {}) => this.answers(strategy, { ...knobs, ...changed }, request.signal);
+    const get = (changed = {}) => fetch(`${this.url}?${question(strategy, { ...knobs, ...changed })}`, { signal: request.signal });
     try {
-      const { isOk, answer } = await get();
-      if (!isOk) return this.#refused([answer.detail, answer.hint]);
+      const response = await get(), answer = await response.json();
+      if (!response.ok) return this.#refused([answer.detail, answer.hint]);
       this.#tell(answer, isMeant);
-      for (const value of answer.curve.missing) this.#more((await get({ [answer.curve.param]: value })).answer);
+      for (const value of answer.curve.missing) this.#more(await (await get({ [answer.curve.param]: value })).json());
     } catch (error) {
       if (!request.signal.aborted) this.#refused(["The server did not answer; try again."]);
     }

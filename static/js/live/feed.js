@@ -1,5 +1,6 @@
 // How news of a comparison reaches the page: a socket, or long-polling where sockets are blocked. Both bring the same
-// frames, and both ask from the same cursors, so nothing is missed or told twice when one takes over from the other.
+// frames, and both ask from the same cursors, so nothing is missed when one takes over from the other. A socket may bring
+// events again, or after a gap: only what joins on is passed on, and after a gap the page asks from its cursor.
 
 export const SILENCE_MS = 40_000; // the server's heart beats every 15 s; longer than this and the socket is dead
 export const RETRY_MS = [500, 1000, 2000, 4000, 8000, 15_000];
@@ -29,6 +30,7 @@ export class Feed {
     this.to = to;
     this.world = world;
     this.cursors = new Map(); // sample → the last seq that arrived
+    this.complete = new Set(); // samples whose last event arrived
     this.since = to.since ?? "";
     this.failures = 0;
     this.mode = "";
@@ -49,8 +51,15 @@ export class Feed {
   follow(samples) {
     const fresh = Object.entries(samples).filter(([id]) => !this.cursors.has(id));
     if (!fresh.length) return;
-    for (const [id, seq] of fresh) this.cursors.set(id, seq);
-    if (this.mode === "live") this.socket.send(JSON.stringify({ t: "follow", after: Object.fromEntries(fresh) }));
+    for (const [id, seq] of fresh) {
+      this.cursors.set(id, seq);
+      this.complete.delete(id);
+    }
+    this.#want(Object.fromEntries(fresh));
+  }
+
+  #want(after) {
+    if (this.mode === "live") this.socket.send(JSON.stringify({ t: "follow", after }));
     else if (this.mode === "finished" || this.to.isOver) this.#catchUp();
     else if (this.polling) this.polling.abort(); // the poll loop asks again at once, with the longer list
   }
@@ -143,7 +152,11 @@ export class Feed {
   async #catchUp() {
     if (this.isCatchingUp) return this.polling?.abort(); // the loop below asks again, with the longer list
     this.isCatchingUp = true;
-    while (this.cursors.size && (await this.#ask(0)) !== "failed");
+    let had = "", answer = "";
+    while (this.cursors.size && answer !== "failed" && had !== this.#followed()) { // what was cut off has no end to wait for
+      had = this.#followed();
+      answer = await this.#ask(0);
+    }
     this.isCatchingUp = false;
   }
 
@@ -151,7 +164,7 @@ export class Feed {
   async #ask(wait) {
     const query = new URLSearchParams({ wait: String(wait) });
     if (this.since) query.set("since", this.since);
-    if (this.cursors.size) query.set("after", [...this.cursors].map(([id, seq]) => `${id}:${seq}`).join(","));
+    if (this.cursors.size) query.set("after", this.#followed());
     const request = new AbortController();
     this.polling = request;
     try {
@@ -176,14 +189,31 @@ export class Feed {
 
   // ---- both
 
+  #followed() {
+    return [...this.cursors].map(([id, seq]) => `${id}:${seq}`).join(",");
+  }
+
+  /** Whether a frame of a trace goes on from what is here. After a gap the page asks from its cursor. */
+  #joins({ t, sample, events, last_seq: last }) {
+    if (this.complete.has(sample)) return false;
+    const have = this.cursors.get(sample) ?? 0, due = t === "events" ? events[0].seq - 1 : last;
+    this.cursors.set(sample, events && due <= have ? Math.max(have, events.at(-1).seq) : have);
+    if (due > have) this.#want({ [sample]: have });
+    return due <= have;
+  }
+
   #hear(frame) {
-    if (frame.t === "events") this.cursors.set(frame.sample, frame.events.at(-1).seq);
-    if (frame.t === "complete") this.cursors.delete(frame.sample);
+    if ((frame.t === "events" || frame.t === "complete") && !this.#joins(frame)) return;
+    if (frame.t === "complete") {
+      this.cursors.delete(frame.sample);
+      this.complete.add(frame.sample);
+    }
     if (frame.t === "samples" && frame.since) this.since = frame.since;
     this.to.onFrame(frame);
     if (frame.t === "finished") {
       this.world.cancel(this.timers.socket);
       this.#say("finished", "Finished");
+      if (!this.isCatchingUp) this.#catchUp();
     }
   }
 

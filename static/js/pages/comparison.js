@@ -18,7 +18,7 @@ import { brief, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { Watching } from "../live/watching.js";
 import { drawMode, drawWay } from "../live/way.js";
-import { fromGrids, fromServer, WhatIf } from "../forms/whatif.js";
+import { WhatIf } from "../forms/whatif.js";
 import { Whenever } from "../core/whenever.js";
 
 const dataOf = (id) => JSON.parse(document.getElementById(id).textContent);
@@ -45,8 +45,7 @@ const view = {
 let simulated = asked.whatIf;
 let whatIf = null;
 function offerWhatIf() {
-  whatIf = $("#what-if") && new WhatIf($("#what-if"), page.is_whole ? fromGrids(page.what_if) : fromServer(page.what_if), {
-    isAtOnce: page.is_whole,
+  whatIf = $("#what-if") && new WhatIf($("#what-if"), page.what_if, {
     label: simulated ?? findings.report.strategies.find(({ strategy }) => $(`#what-if [data-knobs="${strategy}"] [name]`))?.label,
     onAsk: (label) => {
       simulated = label;

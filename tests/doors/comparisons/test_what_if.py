@@ -8,8 +8,6 @@ from pathlib import Path
 
 import pytest
 from django.core.cache import cache
-from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
@@ -22,8 +20,7 @@ from tests.kit import make
 from tests.kit.what_if import ask, comparison, decode, live
 from tests.kit.worlds import some_classifier
 from webapp.comparisons.models import Sample, TraceChunk
-from webapp.comparisons.what_if.asking import answers_along, knobs
-from webapp.comparisons.what_if.grid import grids, knobs_of
+from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.recorded import recorded as recorded_of
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
@@ -86,16 +83,6 @@ def test_what_if_is_asked_for_several_users_and_says_which_prices_were_measured(
     here, missing = four["curve"]["points"], four["curve"]["missing"]
     assert [point["value"] for point in here] == [3] and sorted([3, *missing]) == list(range(1, 21))
     assert [point["unmeasured"] for point in many["curve"]["points"]] == [1.0]
-
-
-def test_a_page_that_is_one_file_answers_for_a_strategy_without_sliders(world):
-    made = comparison(world, "static:2,hybrid", prompts=3)
-    decode(made)
-    found = grids(made)
-    assert found["hybrid"]["param"] == "" and [*found["hybrid"]["answers"]] == [""]
-    assert found["hybrid"]["answers"][""]["label"] == "hybrid"
-    form = knobs_of(found, knobs(made, {"static", "hybrid"}))
-    assert {of["slug"]: len(of["knobs"]) for of in form} == {"static": 1, "hybrid": 0}
 
 
 def test_on_the_strategies_that_ran_the_replay_says_what_was_measured(world):
@@ -328,9 +315,6 @@ def test_a_question_about_judged_copies_gets_the_classifier_that_ran_here(world,
     form = {of["slug"]: of for of in knobs(made, {"static"})}
     assert [knob["options"] for knob in form["lookup"]["knobs"]][-1] == ("", "newest")
     assert form["ssd"]["why_not"] == "none ran here"
-    found = grids(made)
-    assert len(found["suffix"]["answers"]) == 19 and "hybrid" in found
-    assert all(f"classifier={str(ran.pk)[:8]}" in one["label"] for one in found["suffix"]["answers"].values())
 
 
 def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world, by):
@@ -343,18 +327,6 @@ def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world, by):
     assert replayed == [True, True, False]
     assert ask(world.api(world.bob), made, "strategy=suffix&classifier=newest").json()["code"] == "no-classifier"
     assert not any(knob["param"] == "classifier" for of in knobs(made, set()) for knob in of["knobs"])
-
-
-def test_answers_along_a_slider_look_for_the_classifier_once(world, tmp_path, django_assert_num_queries):
-    pair = make.pair(world.actor(world.bob))
-    judged_by(world, pair, tmp_path)
-    made = comparison(world, "static:2,suffix:0.05", prompts=2, pair=pair)
-    decode(made)
-    answers_along(made, "suffix:classifier=newest", 1)
-    with CaptureQueriesContext(connection) as one:
-        answers_along(made, "suffix:classifier=newest", 1)
-    with django_assert_num_queries(len(one)):
-        assert len(answers_along(made, "suffix:classifier=newest", 19)) == 19
 
 
 def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):

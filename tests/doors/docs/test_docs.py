@@ -13,11 +13,11 @@ from django.test import Client
 
 from decoding.strategies import STRATEGIES
 from package import cli, rest
-from webapp.docs import library
+from webapp.docs import FIRST, FOLDER, contents, library, names
 from webapp.docs.markdown import render
 
 ROOT = Path(__file__).parents[3]
-PAGES = sorted(library.FOLDER.rglob("*.md"))
+PAGES = sorted(FOLDER.rglob("*.md"))
 
 
 def named(path: Path) -> str:
@@ -52,10 +52,10 @@ def without_code(text: str) -> str:
 
 
 def test_every_page_is_listed_or_belongs_to_a_folder_with_a_list() -> None:
-    listed = {name for pages in library.contents().values() for name in pages}
-    lost = {name for name in library.names() if name not in listed and "/" not in name}
-    assert lost == {library.FIRST}
-    assert listed <= library.names()
+    listed = {name for pages in contents().values() for name in pages}
+    lost = {name for name in names() if name not in listed and "/" not in name}
+    assert lost == {FIRST}
+    assert listed <= names()
 
 
 # Commands -------------------------------------------------------------------------------------------------------------
@@ -101,7 +101,7 @@ def test_the_page_of_rest_is_what_its_schema_says() -> None:
 
 @pytest.mark.django_db
 def test_everybody_can_read_every_page_and_nothing_outside_the_documentation(client: Client):
-    for name in sorted(library.names()):
+    for name in sorted(names()):
         answer = client.get(f"/docs/{name}/")
         assert answer.status_code == 200 and b"<h1" in answer.content, name
     page = client.get("/docs/").content.decode()
@@ -131,7 +131,7 @@ def test_a_picture_of_rounds_shows_what_happened_to_each_token_and_branch():
 
 
 def test_every_strategy_that_could_be_deployed_has_a_section_with_a_picture() -> None:
-    sections = (library.FOLDER / "strategies.md").read_text().split("\n## ")
+    sections = (FOLDER / "strategies.md").read_text().split("\n## ")
     drawn = "".join(section for section in sections if "```rounds" in section)
     ours = [slug for slug, strategy in STRATEGIES.items() if strategy.role in ("baseline", "ranked")]
     assert [slug for slug in ours if not re.search(f"`{slug}[:,`]", drawn)] == []
@@ -147,5 +147,5 @@ FOR_USERS, GENERATED = ("Use", "Script", "Operate"), {"cli", "rest"}
 
 
 def test_users_read_at_most_15750_words() -> None:
-    listed = {name for section in FOR_USERS for name in library.contents()[section]} - GENERATED
-    assert sum(len((library.FOLDER / f"{name}.md").read_text().split()) for name in listed) <= 15_750
+    listed = {name for section in FOR_USERS for name in contents()[section]} - GENERATED
+    assert sum(len((FOLDER / f"{name}.md").read_text().split()) for name in listed) <= 15_750

@@ -15,7 +15,7 @@ from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
 from webapp.comparisons.kinds import COMPARISON
 from webapp.core.problems import Conflict, Forbidden
-from webapp.jobs import line, log, pauses, services
+from webapp.jobs import line, log, services
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, JobEvent, JobState, Queue, Worker
 from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL
@@ -343,9 +343,9 @@ def test_a_job_whose_parts_nobody_can_count_beforehand_takes_as_long_as_others_o
 def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     job = enqueue(world)
     with pytest.raises(Forbidden, match="operator"):
-        pauses.pause(queue=Queue.CPU, reason="", by=world.actor(world.alice))
+        services.pause(queue=Queue.CPU, reason="", by=world.actor(world.alice))
     User.objects.filter(pk=world.alice.pk).update(is_operator=True)
-    pauses.pause(queue=Queue.CPU, reason="new disks", by=world.actor(world.alice))
+    services.pause(queue=Queue.CPU, reason="new disks", by=world.actor(world.alice))
     assert claim() is None
     assert "paused by alice" in line.place(job).reason and "new disks" in line.place(job).reason
     api = world.api(world.alice)
@@ -354,7 +354,7 @@ def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     assert api.delete("/api/v1/queues/cpu/pause/").status_code == 204
     assert api.post("/api/v1/queues/cpu/pause/", {"reason": "again"}, format="json").json()["paused"]
     assert api.delete("/api/v1/queues/nosuch/pause/").status_code == 404
-    pauses.resume(queue=Queue.CPU, by=world.actor(world.alice))
+    services.resume(queue=Queue.CPU, by=world.actor(world.alice))
     assert claim() == job
 
 

@@ -13,7 +13,7 @@ from webapp.accounts import services as accounts
 from webapp.accounts.actor import of_user
 from webapp.accounts.models import User
 from webapp.comparisons.kinds import COMPARISON
-from webapp.jobs import line, pauses, services
+from webapp.jobs import line, services
 from webapp.jobs.models import Job, Queue
 
 
@@ -92,7 +92,7 @@ def test_cores_are_not_kept_for_one_that_cannot_begin_anyway(world, workers, set
     if why == "paused":
         User.objects.filter(pk=world.alice.pk).update(is_operator=True)
         world.alice.refresh_from_db()
-        pauses.pause(queue=Queue.GPU, reason="", by=world.actor(world.alice))
+        services.pause(queue=Queue.GPU, reason="", by=world.actor(world.alice))
     if why == "gone":
         make.gone("gpu-1")
     if why == "refused":

@@ -64,7 +64,7 @@ def test_help_is_answered_where_nothing_is_installed(python: Path, checkout: Pat
 def test_help_is_the_parsers_own(python: Path, checkout: Path) -> None:
     from worker.terminal.arguments import catalogue
 
-    assert asked(python, checkout, "compare", "--pair", "starter", "--help").endswith(catalogue() + "\n")
+    assert asked(python, checkout, "compare", "--limit", "2", "--help").endswith(catalogue() + "\n")
 
 
 def test_the_help_of_test_names_its_checks(python: Path, checkout: Path) -> None:

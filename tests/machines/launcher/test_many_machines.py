@@ -83,7 +83,9 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
 
     data: Path = request.getfixturevalue("elsewhere")
     job = ended(up, token, first)
-    assert (job["state"], job["worker"]) == ("succeeded", "far"), job["reason"] + (data / "said.txt").read_text()
+    said = (data / "said.txt").read_text()
+    assert (job["state"], job["worker"]) == ("succeeded", "far"), job["reason"] + said
+    assert f"took job {job['id']}, attempt 1" in said and f"job {job['id']} is succeeded" in said
     report = up.call(f"comparisons/{first['id']}/report/", token)["strategies"]
     assert [row["audit"]["identical"] for row in report] == [2, 2]
 

@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from tests.kit.live import valkey  # noqa: F401
 from tests.kit.stores import bucket, s3_server  # noqa: F401
 from tests.kit.web import web
+from tests.parts.servers.authority import HERE, Authority
 from webapp.config import readiness, status
 from webapp.config.door import Door
 from webapp.core import fingerprints
@@ -105,7 +107,23 @@ def test_a_bucket_that_answers_is_told_and_one_that_is_not_there(settings, bucke
     store = next(part for part in readiness.PARTS if part.name == "store")
     assert store.ask().result(GENEROUS) == ""
     settings.S3_BUCKET = "no-such-bucket"
-    assert "check the name of the bucket" in store.ask().result(GENEROUS)
+    assert "(NoSuchBucket). Ask the operator to check the name of the bucket" in store.ask().result(GENEROUS)
+
+
+def test_a_store_whose_certificate_an_authority_of_ones_own_signed(settings, monkeypatch, tmp_path):
+    """boto3 does not ask the system whom to trust."""
+    store, authority = next(part for part in readiness.PARTS if part.name == "store"), Authority(tmp_path)
+    monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
+    with ThreadingHTTPServer((HERE, 0), BaseHTTPRequestHandler) as server:
+        server.socket = authority.tls().wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever).start()
+        settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", f"https://{HERE}:{server.server_port}"
+        told = store.ask().result(GENEROUS)
+        assert "certificate is not trusted" in told and "AWS_CA_BUNDLE" in told
+        monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.file))
+        settings.S3_BUCKET = "others"  # a new client
+        assert "The object store refuses (501)" in store.ask().result(GENEROUS)  # as BaseHTTPRequestHandler answers
+        server.shutdown()
 
 
 def test_a_machine_whose_static_files_are_not_collected_serves_no_page(db, settings, tmp_path):

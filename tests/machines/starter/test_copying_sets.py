@@ -9,7 +9,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from starter.copying import edits, quotes, records, sets
-from starter.copying.measure import evenly, mean_copied
+from starter.copying.measure import mean_copied
 from starter.copying.task import Task
 
 STARTER = Path(__file__).parents[3] / "starter"
@@ -62,11 +62,6 @@ def test_a_rename_changes_one_name_everywhere():
     assert edits.rename(in_an_f_string, random.Random(0)) is None
 
 
-def test_an_added_parameter_leaves_the_old_calls_as_they_were():
-    _, _, after = edits.parameter(FUNCTION, random.Random(1))
-    assert namespace(after)["count"](["a", "abc", "abcd"], 2) == 2
-
-
 def test_a_fix_takes_back_a_fault():
     before, request, after = edits.fix(FUNCTION, random.Random(0))
     assert "Wrong: len(word) >= length. Right: len(word) > length." in request
@@ -101,14 +96,6 @@ def test_a_filled_record_is_json_with_the_keys_that_were_given(kind):
             assert list(json.loads(task.text[-1] + task.reference)) == list(fields)
 
 
-def test_a_list_goes_on_with_the_record_of_the_notes():
-    fields = records.TEST["course"]
-    task = next(task for task in records.records("course", fields, seed=0) if task.category == "extend")
-    listed = json.loads(task.text[task.text.index("\n[") :] + task.reference)
-    assert len(listed) == 4
-    assert f"- campus location: {listed[-1]['campus_location']}" in task.text
-
-
 def test_the_same_project_gives_the_same_prompts(tmp_path, tokenizer):
     for number in range(12):
         (tmp_path / "decoding").mkdir(exist_ok=True)
@@ -118,14 +105,6 @@ def test_the_same_project_gives_the_same_prompts(tmp_path, tokenizer):
     assert len(first["edits"]) == 12
     assert len(first["json"]) == 192
     assert first["quotes"] == []
-
-
-@pytest.mark.parametrize("name", ["edits", "json", "quotes"])
-def test_prompts_are_taken_from_the_whole_of_a_file(name):
-    path = STARTER / "prompts" / f"{name}.jsonl"
-    taken = evenly(path, "test", 10)
-    assert len({row["id"] for row in taken}) == 10
-    assert {row["category"] for row in taken} >= {row["category"] for row in evenly(path, "test", 1000)}
 
 
 def test_an_answer_that_does_not_copy_makes_no_prompt(tokenizer):

@@ -6,7 +6,7 @@ import pytest
 
 from decoding.errors import DrafthouseError
 from starter.corpus import SHARES, Source, read_corpus
-from starter.prompt_sets import LONGEST, PER_FILE, SHORTEST, is_fit, prompt_sets
+from starter.prompt_sets import is_fit
 from starter.tokenizer import END, encode, train_tokenizer
 
 MODULE = '''"""Doubling of numbers of the kind {number}, for those who cannot do it in their heads, written out at
@@ -84,28 +84,8 @@ def test_the_tokenizer_loses_nothing_and_takes_the_end_token_for_letters():
     assert tokenizer.decode(ids[1:].tolist()) == text
 
 
-def test_prompts_come_from_held_out_files_and_are_as_long_as_promised(folder):
-    sources = read_corpus(folder)
-    tokenizer = train_tokenizer([source.code for source in sources], vocabulary=600)
-    splits = {source.name: source.split for source in sources}
-    sets = prompt_sets(sources, tokenizer)
-    assert sets == prompt_sets(sources, tokenizer)
-    for prompt in sets["prose"]:
-        assert splits[prompt.source] == prompt.split != "corpus"
-        assert SHORTEST <= len(tokenizer.encode(prompt.text).ids) <= LONGEST
-
-
 def test_a_prompt_that_quotes_the_corpus_is_left_out():
     tokenizer = train_tokenizer(["some letters"], vocabulary=300)
     text = "a line that stands in the corpus\nanother line that stands there too\n"
     assert is_fit(text, set(), tokenizer)
     assert not is_fit(text, set(text.splitlines()), tokenizer)
-
-
-def test_no_file_gives_more_than_its_share_of_prompts(tmp_path):
-    many = "\n\n".join(MODULE.format(number=number).split('"""\n\n\n')[1] for number in range(20))
-    sources = [Source(f"p/{number}.py", many.replace("value", f"value{number}"), ()) for number in range(200)]
-    tokenizer = train_tokenizer([many], vocabulary=500)
-    prompts = prompt_sets(sources, tokenizer)["code"]
-    from_files = [prompt.source for prompt in prompts]
-    assert from_files == [] or max(map(from_files.count, from_files)) <= PER_FILE

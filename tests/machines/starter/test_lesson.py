@@ -1,7 +1,6 @@
 """The lesson in copying: what the models read, and that a tiny pair learns it."""
 
 import shutil
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,8 +8,7 @@ import pytest
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding.errors import DrafthouseError
-from starter.copying import lesson
-from starter.copying.lesson import Lesson, Mixture, lesson_texts, repeats, teach
+from starter.copying.lesson import Lesson, Mixture, lesson_texts, teach
 from starter.corpus import Source, read_corpus
 from starter.loop import Plan, Windows
 from starter.models import build_model, held_out_loss, save_checkpoint, shape
@@ -18,7 +16,6 @@ from starter.tokenizer import encode, train_tokenizer
 
 pytestmark = pytest.mark.slow
 NO_LADDER = Path("no rungs")
-PARTS = ("target", "draft")
 FUNCTION = '''def part_{number}(value, offset):
     """Add the offset to the value, times {number}."""
     total = value
@@ -80,11 +77,6 @@ def test_the_lesson_is_made_from_sources_that_the_models_may_read(sources):
     assert any("The form, filled in" in text for text in texts)
 
 
-def test_a_repeated_passage_comes_twice(sources):
-    for task in repeats(sources[:5]):
-        assert task.text.strip() == task.reference.strip()
-
-
 def test_target_draft_and_ladder_learn_the_lesson_and_load_as_any_other(pair, corpus, sources, tmp_path):
     lines: list[str] = []
     shutil.copytree(pair / "draft", tmp_path / "ladder" / "1x32")
@@ -106,18 +98,3 @@ def test_a_work_folder_belongs_to_its_seed(pair, corpus, tmp_path):
     (tmp_path / "begun.json").write_text('{"seed": 1, "corpus": "other"}')
     with pytest.raises(DrafthouseError, match="was begun with seed 1"):
         teach(recipe(), pair, NO_LADDER, tmp_path, corpus, print)
-
-
-def test_drafts_go_on_beside_a_target_that_stays(pair, corpus, tmp_path):
-    again = recipe()
-    again = replace(again, target_plan=replace(again.target_plan, steps=0))
-    taught = teach(again, pair, NO_LADDER, tmp_path / "work", corpus, lambda line: None)
-    before, after = ([(at / name / "model.safetensors").read_bytes() for name in PARTS] for at in (pair, taught))
-    assert after[0] == before[0] and after[1] != before[1]
-
-
-@pytest.mark.parametrize("slip", [["--steps", "-1"], ["--own-tokens", "0"], ["--share", "1"], ["--share", "nan"]])
-def test_a_senseless_number_is_refused(slip, capsys):
-    with pytest.raises(SystemExit):
-        lesson.main(slip)
-    assert "--share lies between 0 and 1" in capsys.readouterr().err

@@ -10,7 +10,7 @@ from decoding.strategies import STRATEGIES
 from tests.kit.hub import COMMIT, Hub, hub
 from worker.terminal.arguments import Arguments, read_arguments
 from worker.terminal.bench import parser_of
-from worker.terminal.material import BOX
+from worker.terminal.material import STARTER_PAIR
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
     monkeypatch.setenv("HF_HOME", str(tmp_path / "huggingface"))
     with hub() as there:
         monkeypatch.setenv("HF_ENDPOINT", there.address)
-        for name, folder in (("big", BOX["starter"].target), ("small", BOX["starter"].draft)):
+        for name, folder in (("big", STARTER_PAIR.target), ("small", STARTER_PAIR.draft)):
             assert folder
             there.add(f"org/{name}", {file.name: file.read_bytes() for file in folder.iterdir() if file.is_file()})
         yield there
@@ -64,7 +64,7 @@ def test_models_of_the_hub_are_named_by_their_ids(
     assert args.pair.target == home / "hub/models--org--big/snapshots" / COMMIT
     assert args.pair.draft == home / "hub/models--org--small/snapshots" / COMMIT
     assert args.material.own_classifier == home / "assets/drafthouse/models--org--big/disco"
-    assert "34/34 MB of org/big from the hub" in capsys.readouterr().err
+    assert "MB of org/big from the hub: 34/34" in capsys.readouterr().err
     there.given.clear()
     assert read_arguments(named).pair == args.pair
     assert (there.given, capsys.readouterr().err) == ([], "")
@@ -90,7 +90,7 @@ def test_the_classifier_of_a_gguf_file_lies_beside_it_and_never_among_models_of_
     cached.parent.mkdir(parents=True)
     (tmp_path / "big.gguf").write_bytes(b"GGUF")
     cached.symlink_to(tmp_path / "big.gguf")
-    starter = BOX["starter"]
+    starter = STARTER_PAIR
     beside, apart = (replace(starter, named=file).own_classifier for file in (tmp_path / "big.gguf", cached))
     assert (beside, apart) == (tmp_path / "disco", tmp_path / "assets/drafthouse/models--org--big/disco")
 
@@ -125,13 +125,13 @@ def test_every_sampling_setting_has_a_flag(prompts: Path) -> None:
 
 def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -> None:
     args = read_arguments([])
-    suited = json.loads(BOX["starter"].settings.read_text())
+    suited = json.loads(STARTER_PAIR.settings.read_text())
     assert args.material.name == "starter"
     assert {prompt.split for prompt in args.prompts} == {"test"}
     assert args.sampling.temperature == suited["sampling"]["temperature"]
     assert args.sampling.max_new_tokens == suited["max_new_tokens"]
 
-    args = read_arguments(["--pair", "starter", "--temperature", "0", "--split", "train"])
+    args = read_arguments(["--temperature", "0", "--split", "train"])
     assert {prompt.split for prompt in args.prompts} == {"train"}
     assert args.sampling.is_greedy
 
@@ -147,7 +147,6 @@ def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -
         ("--temperature -1", "temperature is -1.0; it must lie between 0 and 10."),
         ("--strategies static:0", "static: lookahead is '0', outside 1 to 64."),
         ("--split validation", "prompts.jsonl has no prompt of the split 'validation'"),
-        ("--pair starter", "--pair names both models"),
         (
             "--strategies static:4 --baseline static:8",
             "static:8 takes no part, so nothing can be relative to it. --baseline can be autoregressive or static:4.",
@@ -178,7 +177,6 @@ def test_the_help_names_every_setting_of_every_strategy(capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
-        ("--pair porter", "There is no pair 'porter' in the box; there is starter."),
         ("--draft small", "A draft needs a target to draft for: give --target MODEL too."),
         ("--target big --draft small", "Models of your own need prompts"),
         ("--target big --draft small --prompts gone.txt", "gone.txt cannot be read: No such file or directory."),

@@ -87,7 +87,7 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(box, capsys)
     assert [line.split()[1] for line in lines[4:6]] == ["autoregressive", "static:2"]
     assert "target 0.1M, draft 0.0M parameters" in err
     assert err.index("2 prompts are too few") < err.index("warming up")
-    assert err.splitlines()[-1].startswith("4/4 samples")
+    assert err.splitlines()[-1].startswith("decoding: 4/4 ")
 
 
 def test_several_loads_and_the_objective_stand_in_the_document(box: Path, tmp_path: Path) -> None:
@@ -124,7 +124,7 @@ def test_ctrl_c_shows_and_writes_what_is_done(box: Path, tmp_path: Path) -> None
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, cwd=ROOT, text=True)
     os.close(theirs)
     shown = b""
-    while b" 4/16000 samples" not in shown:
+    while b" 4/16000 " not in shown:
         shown += os.read(terminal, 4096)
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=300)

@@ -1,7 +1,7 @@
 import io
 
 from worker.messages import JobProgress
-from worker.terminal.progress import ComparisonProgress, StepLines, duration
+from worker.terminal.progress import ProgressLines, duration
 
 
 class Terminal(io.StringIO):
@@ -17,34 +17,8 @@ class Time:
         return self.s
 
 
-def test_on_a_terminal_one_line_is_redrawn() -> None:
-    stream, time = Terminal(), Time()
-    progress = ComparisonProgress(4, stream, time)
-    time.s = 2.0
-    progress.sample("static:4", 100)
-    progress.close()
-    redraw = "\r\x1b[K"
-    assert stream.getvalue() == (
-        f"{redraw}██████░░░░░░░░░░░░░░░░░░ 1/4 samples · 50 tokens/s · 6 s left · static:4{redraw}"
-    )
-
-
-def test_elsewhere_a_plain_line_is_written_now_and_then() -> None:
-    stream, time = io.StringIO(), Time()
-    progress = ComparisonProgress(30, stream, time)
-    for _ in range(30):
-        time.s += 1.0
-        progress.sample("static:4", 10)
-    progress.close()
-    assert stream.getvalue() == (
-        "10/30 samples · 10 tokens/s · 20 s left\n"
-        "20/30 samples · 10 tokens/s · 10 s left\n"
-        "30/30 samples · 10 tokens/s · 0 s left\n"
-    )
-
-
 def test_steps_have_a_line_for_the_first_and_the_last_of_a_phase_with_the_time_that_is_left() -> None:
-    lines = StepLines(stream := io.StringIO(), time := Time())
+    lines = ProgressLines(stream := io.StringIO(), time := Time())
     for done in (1, 2, 3):
         lines.show(
             JobProgress("recording", done, 3, whole=(10 + done, 53), is_counted=True)
@@ -60,16 +34,24 @@ def test_steps_have_a_line_for_the_first_and_the_last_of_a_phase_with_the_time_t
     ]
 
 
+def test_a_long_phase_has_a_line_now_and_then() -> None:
+    lines = ProgressLines(stream := io.StringIO(), time := Time())
+    for done in range(31):
+        lines.show(JobProgress("decoding", done, 30))
+        time.s += 1.0
+    assert stream.getvalue().split() == [word for done in (0, 10, 20, 30) for word in ("decoding:", f"{done}/30")]
+
+
 def test_on_a_terminal_each_phase_keeps_its_line() -> None:
-    lines = StepLines(stream := Terminal())
+    lines = ProgressLines(stream := Terminal())
     for phase in ("recording", "confirming"):
         lines.show(JobProgress(phase, 1, 2))
         lines.show(JobProgress(phase, 2, 2))
     lines.close()
-    redraw = "\r\x1b[K"
+    half, full = f"\r\x1b[K{'█' * 12}{'░' * 12} ", f"\r\x1b[K{'█' * 24} "
     first, second, rest = stream.getvalue().split("\n")
-    assert first == f"{redraw}recording: 1/2{redraw}recording: 2/2"
-    assert (second, rest) == (f"{redraw}confirming: 1/2{redraw}confirming: 2/2", "")
+    assert first == f"{half}recording: 1/2{full}recording: 2/2"
+    assert (second, rest) == (f"{half}confirming: 1/2{full}confirming: 2/2", "")
 
 
 def test_durations_are_said_as_a_person_would() -> None:

@@ -156,7 +156,7 @@ class Counting(PairOrder):
 
 @pytest.mark.parametrize("looks", [True, False])
 def test_ctrl_c_ends_a_job_after_the_step_in_hand(tiny, looks, capsys):
-    bench = read_recorded(parser_of("count", "").parse_args([*map(str, tiny), "--threads", "1"]), None)
+    bench = read_recorded(parser_of("count", "").parse_args([*map(str, tiny), "--threads", "1"]))
     with pytest.raises(KeyboardInterrupt):
         carry_out(Counting(bench.pair, bench.prompts, bench.sampling, looks), bench)
     assert capsys.readouterr().err == "counting: 1/4\n"

@@ -29,7 +29,7 @@ from webapp.jobs.models import Job, JobEvent
 from worker.attempt import Attempt
 from worker.engine_process import EngineDied
 from worker.jobs.comparison import Compare
-from worker.jobs.comparison.messages import Audited, Began, Grew, SampleDecoded, TracesGrown, Weighed
+from worker.jobs.comparison.messages import Audited, Began, Grew, SampleDecoded, TracesGrown, Tuned, Weighed
 from worker.jobs.comparison.rows import ComparisonRows
 from worker.pulse import Hold
 
@@ -137,6 +137,14 @@ def test_a_later_attempt_uses_the_prices_that_the_first_has_weighed(launch, engi
     assert work.order().prices == found
     comparison.refresh_from_db()
     assert comparison.prices == found
+
+
+def test_what_the_warm_up_has_chosen_is_stored_with_the_hardware(launch, engine):
+    comparison = launch(texts=1)
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
+    work.note(Tuned({"device_name": "A card", "dtype": "bfloat16", "kernels": {"unread draft of 4": "used"}}))
+    comparison.refresh_from_db()
+    assert comparison.hardware["kernels"] == {"unread draft of 4": "used"} and comparison.hardware["drafthouse"]
 
 
 def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be(launch, engine):

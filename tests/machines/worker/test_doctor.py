@@ -79,6 +79,15 @@ def test_a_machine_of_workers_needs_neither_static_files_nor_the_secrets(well, s
     assert {name: level for name, (level, _) in amiss(for_pages=False).items()} == {"secrets": "note"}
 
 
+def test_a_database_that_is_away_is_told_in_the_words_of_its_driver(tmp_path):
+    command = [sys.executable, "-m", "worker.supervisor.doctor", "--worker", "--data", str(tmp_path)]
+    env = {**os.environ, "DATABASE_URL": "postgres://nobody@127.0.0.1:1/none"}
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True)
+    told = {line.split()[1]: line for line in done.stdout.splitlines()[1:]}
+    assert done.returncode == 1 and "127.0.0.1" in told["database"], done.stderr
+    assert told["workers"].startswith("broken") and told["disk"].startswith("ok")
+
+
 def test_a_folder_without_a_lab_is_no_place_for_a_doctor(tmp_path):
     command = [sys.executable, "-m", "worker.supervisor.doctor", "--data", str(tmp_path)]
     clean = {name: value for name, value in os.environ.items() if not name.startswith("DATABASE_URL")}

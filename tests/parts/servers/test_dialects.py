@@ -35,7 +35,7 @@ IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
 
 
 def row_of(comparison: Measurement) -> tuple[dict[str, Any], list[Any]]:
-    samples = [sample for group in comparison.run() for sample in group]
+    samples = comparison.run()
     runners = {choice.label: comparison.models.runner_of(choice) for choice in comparison.choices}
     own = [sample for sample in samples if sample.strategy == "server:it"]
     return report(comparison.choices, runners, samples)[-1], own
@@ -110,7 +110,7 @@ def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
     with comparing(truthful("vllm"), "vllm") as (comparison, _):
         comparison.prompts = [PromptItem(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
         comparison.choices = [choice.at(Load(2)) for choice in comparison.choices]
-        samples = [sample for group in comparison.run() for sample in group]
+        samples = comparison.run()
     assert len(samples) == 16
     assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}
 
@@ -261,7 +261,7 @@ def test_a_strategy_of_ours_is_judged_by_our_own_rounding_beside_a_server_that_r
     honest = speaking("vllm", lambda prompt, room: [greedy(prompt, room, models)], LETTERS.decode)
     with comparing(honest, "vllm", models) as (comparison, _):
         comparison.choices = [*comparison.choices, choose("static", {"lookahead": 3})]
-        samples = [sample for group in comparison.run() for sample in group]
+        samples = comparison.run()
     outcomes = {sample.strategy: sample.audit.outcome for sample in samples if sample.audit}
     assert outcomes == {"autoregressive": "identical", "server:it": "identical", "static:3": "divergent"}
 

@@ -8,23 +8,15 @@ from uuid import UUID
 
 from decoding.public import Choice, load_of
 from webapp.comparisons.across.columns import COLUMNS
-from webapp.comparisons.models import Run, RunQuerySet
+from webapp.comparisons.models import Figures, Run, RunQuerySet
 from webapp.core.reading import AT_ONCE
 from webapp.studies.models import Classifier
 
 FIGURES = {  # in answers of REST, with their columns
     "conditions": "figures__conditions_id",
     "device": "figures__conditions__device",
-    **{
-        name: f"figures__{name}"
-        for name in (
-            "versions", "is_mixed", "sample_count", "noisy_count", "exactness", "speedup", "speedup_low",
-            "speedup_high", "tokens_per_s", "mean_acceptance_length", "draft_acceptance_rate", "draft_share",
-            "verify_share", "draft_passes", "tokens_per_s_device", "tokens_per_s_user", "goodput", "queued_p95",
-            "ttft_p50", "ttft_p95", "tpot_p50", "tpot_p95", "gap_p95", "e2e_p95",
-        )
-    },
-}  # fmt: skip
+    **{field.name: f"figures__{field.name}" for field in Figures._meta.fields if not field.is_relation},
+}
 READ = {
     "pk", "label", "strategy", "number", "params", "recorded", "comparison_id", "comparison__pair_id",
     "comparison__dataset_id", *FIGURES.values(), *(column.stored_in for column in COLUMNS.values()),

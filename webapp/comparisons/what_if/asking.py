@@ -31,7 +31,6 @@ from decoding.public import (
     current,
     load_of,
     oracle,
-    parse_choices,
     simulate,
 )
 from webapp.comparisons.models import Comparison
@@ -230,23 +229,6 @@ def _answer(comparison: Comparison, choice: Choice, key: str) -> dict[str, Any]:
     rows = lambda: [row for row in so_far(comparison)["strategies"] if load_of(row) == load]  # noqa: E731
     fit: Any = cache.get_or_set(key, lambda: _fit(found, rows(), is_ahead, load), KEPT_SECONDS)
     return _result(found, choice, _play(found, choice), fit)
-
-
-def answers_along(comparison: Comparison, asked: str, most: int) -> list[dict[str, Any]]:
-    """Answer at so many values of the first slider of a choice, which a label names, evenly spread, for one user, all
-    else as usual. Each has the curve through all of them. A strategy without sliders has one answer and no curve."""
-    found = _recorded(comparison)
-    rows = [row for row in so_far(comparison)["strategies"] if load_of(row) == ONE]
-    usual = with_judge(found.judges, parse_choices(asked)[0])
-    fit = _fit(found, rows, usual.spec.prepares_ahead)
-    if usual.strategy not in STEPS:
-        return [{**_result(found, usual, _play(found, usual), fit), "curve": NO_CURVE}]
-    param, values = STEPS[usual.strategy]
-    values = values[:: -(-len(values) // most)]
-    choices = [choose(usual.strategy, {**usual.params, param: f"{value:g}"}) for value in values]
-    answers = [_result(found, choice, _play(found, choice), fit) for choice in choices]
-    points = [_scaled(answer.pop("point"), fit["correction"]) for answer in answers]
-    return [{**answer, "curve": {"param": param, "points": points, "missing": []}} for answer in answers]
 
 
 def _result(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -17,25 +18,14 @@ from webapp.core.secrets import CannotOpen, opened, seal
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry.kinds import CHECK_ENDPOINT
-from webapp.registry.models import Endpoint, LanguageModel, Readiness
+from webapp.registry.models import Endpoint, Readiness
 
 MOST = 200  # of one team
 
 
 @transaction.atomic
-def add_endpoint(
-    *,
-    name: str,
-    url: str,
-    dialect: str,
-    model: str = "",
-    key: str = "",
-    target: LanguageModel | None = None,
-    deadline_s: float,
-    dtype: str = "",
-    by: Actor,
-) -> Endpoint:
-    """Register a server. A worker then asks it what it serves."""
+def add_endpoint(*, name: str, url: str, dialect: str, key: str = "", by: Actor, **more: Any) -> Endpoint:
+    """Register a server, with the other values of its columns. A worker then asks it what it serves."""
     by.require(Right.SUBMIT)
     url = _require_place(name, url, dialect, by)
     there = Endpoint.objects.visible_to(by).kept()
@@ -45,17 +35,7 @@ def add_endpoint(
         raise Conflict(
             f"There is a server called {name} already.", field="name", hint="Choose another name.", code="name-taken"
         )
-    made = Endpoint.objects.create(
-        team=by.home,
-        created_by=by.user,
-        name=name,
-        url=url,
-        dialect=dialect,
-        model=model,
-        target=target,
-        deadline_s=deadline_s,
-        dtype=dtype,
-    )
+    made = Endpoint.objects.create(team=by.home, created_by=by.user, name=name, url=url, dialect=dialect, **more)
     if key:
         _keep_key(made, key)
     audit.record(by, "added", made)

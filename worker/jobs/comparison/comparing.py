@@ -1,7 +1,4 @@
-"""Run a comparison: in the engine for a job, and in its own process for the command.
-
-Whoever asked hears the reports of `messages`, and takes the events of each sample as `Traces`.
-"""
+"""Run a comparison. Whoever asked hears the reports of `messages`."""
 
 from __future__ import annotations
 
@@ -11,7 +8,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import replace
 from itertools import product
-from typing import Protocol
 
 from decoding.backends.contestants.servers.servers_only import ServersOnly
 from decoding.backends.pair import ModelPair
@@ -21,9 +17,9 @@ from decoding.measure.comparison import Measurement
 from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
+from decoding.models.fast.runner import FastRunner
 from decoding.prompts.prompt import first_turns
 from decoding.replay.weighing import settle_prices
-from decoding.trace.events import EventSink
 from worker.engine.pairs import describe_machine, load_pair
 from worker.engine.residents import Residents
 from worker.jobs.comparison.messages import (
@@ -34,6 +30,7 @@ from worker.jobs.comparison.messages import (
     Broke,
     SampleDecoded,
     ToCompare,
+    Tuned,
     Weighed,
     Which,
 )
@@ -46,36 +43,29 @@ LAST_LINES = 6
 ELSEWHERE = "the servers' own machines"
 
 
-class Traces(Protocol):
-    def sink_for(self, key: SampleKey) -> EventSink:
-        """Return where the events of a sample go that begins now."""
-
-    def finish(self, which: Which) -> int:
-        """Return how many events the sample has. Whoever is to read them can from now on."""
-
-
 def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-    """Carry out the order in the engine, which sends traces while it decodes."""
-    pair, loaded = load_backend(order, residents)
-    with closing(pair), Tracing(emit, pair.tokenizer.decode if pair.tokenizer else in_no_words) as tracing:
+    """Carry out the order, and send traces while samples are decoded."""
+    pair, loaded = _load_backend(order, residents)
+    decode = pair.tokenizer.decode if pair.tokenizer else _in_no_words
+    with closing(pair), Tracing(emit, decode, is_traced=order.is_traced) as tracing:
         Comparing(order, pair, emit, tracing, cancelled).run(loaded)
 
 
-def load_backend(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
+def _load_backend(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         return load_pair(order.pair, residents, opened(order.servers))
     return ServersOnly(opened(order.servers)), PairLoaded(describe_machine(ELSEWHERE, ELSEWHERE, threads=0))
 
 
-def in_no_words(tokens: Sequence[int]) -> str:
+def _in_no_words(tokens: Sequence[int]) -> str:
     """Decode without a tokenizer: servers send text beside their tokens then."""
     return ""
 
 
 class Comparing:
     def __init__(
-        self, order: ToCompare, pair: ModelPair | ServersOnly, emit: Emit, traces: Traces, cancelled: Cancelled
+        self, order: ToCompare, pair: ModelPair | ServersOnly, emit: Emit, traces: Tracing, cancelled: Cancelled
     ) -> None:
         self._order, self._pair, self._emit, self._traces, self._cancelled = order, pair, emit, traces, cancelled
         self._given_up = set(order.given_up)
@@ -87,8 +77,12 @@ class Comparing:
         """Decode the missing samples, and report each when it is finished."""
         self._read_prompts()
         self._measurement.choices = self._begin()
-        self._emit(self._described(loaded))
+        described = self._described(loaded)
+        self._emit(described)
         self._measurement.warm_up(on_progress=lambda done, due: self._emit(JobProgress(WARMING, done, due)))
+        if isinstance(target := self._pair.target, FastRunner) and (found := target.judging.told):
+            kernels = {**target.facts.kernels, **found}
+            self._emit(Tuned({**described.hardware, "kernels": kernels}))
         self._weigh()
         self._decode_all()
 

@@ -27,7 +27,7 @@ def called(which: Which) -> str:
 
 @dataclass(frozen=True, slots=True)
 class ToCompare(PairOrder):
-    """The samples that are missing. `worker.jobs.comparison` says how the engine makes them."""
+    """Samples that are missing, and what they are decoded with."""
 
     pair: LocalPair | None  # type: ignore[assignment]  # None: servers run alone
     choices: Sequence[Choice]
@@ -38,6 +38,7 @@ class ToCompare(PairOrder):
     prices: Mapping[str, Any] = field(default_factory=dict)  # of its classifiers, as an earlier engine weighed them
     servers: Reach = NO_SERVERS  # those that the choices name
     needs_servers: bool = False  # whether a server that cannot be met ends it, and not only its own samples
+    is_traced: bool = True  # whether anybody reads the samples' events
 
     def memory(self) -> int:
         return self.memory_to_run(self.choices) if self.pair else 0
@@ -49,6 +50,13 @@ class Weighed(Report):
 
     prices: Mapping[str, Any]
     trouble: str = ""  # why some could not be weighed: for the job's log
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned(Report):
+    """The hardware of `PairLoaded`, with what the warm-up has chosen on it."""
+
+    hardware: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from worker.jobs.comparison.messages import (
     SampleDecoded,
     ToCompare,
     TracesGrown,
+    Tuned,
     Weighed,
     Which,
     called,
@@ -43,8 +44,7 @@ MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 class ComparisonRows:
     def __init__(self, attempt: Attempt, order: type[ToCompare]) -> None:
-        self.attempt = attempt
-        self._order = order
+        self.attempt, self._order = attempt, order
         self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
@@ -87,7 +87,7 @@ class ComparisonRows:
 
     def note(self, report: Report) -> None:
         match report:
-            case PairLoaded():
+            case PairLoaded() | Tuned():
                 self._begin_on({"drafthouse": version(), **report.hardware})
             case Weighed():
                 self._keep_prices(report)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from time import perf_counter_ns
 
 from decoding.measure.schedule import SampleKey
-from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Verified
+from decoding.trace.events import Anticipated, Delivered, Drafted, Event, EventSink, NullSink, Verified
 from worker.jobs.comparison.messages import Began, Grew, TracesGrown, Which
 from worker.messages import Emit
 
@@ -57,8 +57,8 @@ def tokens_of(event: Event) -> tuple[int, ...]:
 
 
 class Tracing:
-    def __init__(self, emit: Emit, decode: Callable[[Sequence[int]], str]) -> None:
-        self._say = emit
+    def __init__(self, emit: Emit, decode: Callable[[Sequence[int]], str], *, is_traced: bool = True) -> None:
+        self._say, self._is_traced = emit, is_traced
         self._word = functools.cache(lambda token: decode([token]))
         self._traces: dict[Which, UnsentTrace] = {}  # of the samples that are being decoded
         self._lock = threading.Lock()  # never taken while a sample emits events
@@ -73,9 +73,11 @@ class Tracing:
         self._stop.set()
         self._thread.join()
 
-    def sink_for(self, key: SampleKey) -> UnsentTrace:
+    def sink_for(self, key: SampleKey) -> EventSink:
         """Report that the sample begins, and return where its events go."""
         self._say(Began(which(key)))
+        if not self._is_traced:
+            return NullSink()
         trace = UnsentTrace(key, self._word)
         with self._lock:
             self._traces[trace.which] = trace
@@ -85,9 +87,9 @@ class Tracing:
         """Send what is left of the sample's trace, and return how many events it has. Call it before the sample is
         reported, so that whoever reads of its end can read all of it."""
         with self._lock:
-            trace = self._traces.pop(which)
-            self._send([trace])
-            return trace.sent
+            trace = self._traces.pop(which, None)
+            self._send([trace] if trace else [])
+            return trace.sent if trace else 0
 
     def _send(self, traces: Iterable[UnsentTrace]) -> None:
         grown = [grew for trace in traces if (grew := trace.take())]

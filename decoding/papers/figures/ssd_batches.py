@@ -1,0 +1,226 @@
+"""SSD beside ordinary speculative decoding where several texts share passes: Figures 6 and 7, and Theorem 17."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from decoding.papers.batches import Backup, ByBatch, RunBatches
+from decoding.papers.bootstrap import Estimate
+from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Point, Series, published, series
+from decoding.papers.figures.base import NOT_RUN, Drafting, Formula, by_batch, off
+from decoding.papers.outcomes import total
+from decoding.papers.settings import BATCHES
+from decoding.trace.theory import critical_batch
+
+# Tokens/s of each text in the paper, by batch size, with random tokens and with the model as backup, and without SSD
+FAST, NEURAL, SYNC = (249, 244, 237, 207, 170), (256, 214, 186, 160, 135), (162, 158, 155, 145, 130)
+PROJECTS = ", which projects: tokens/s over those of SD"
+OVER_SD = ", fan-out 1: tokens/s over those of SD"
+OF_EACH_GPU = "digitised from Figures 6 and 7 of arXiv 2603.03251v1, over autoregressive at batch 1 and for each GPU"
+BACKUP_NAMES: dict[Backup, str] = {"neural": "ours, model as backup", "random": "ours, random tokens as backup"}
+BATCH, DEVICES, PROJECTED = 16, (1, 2, 4, 8), (170, 197, 216, 226)
+WAYS = {"ours, SSD on two devices": 2, "ours, SD on one": 1, "ours, autoregressive": 1}  # with their devices
+UNDRAFTED, GPUS = 54.7, 4  # tokens/s without speculation, on four GPUs
+WIDEST = 213 / (UNDRAFTED / GPUS)  # digitised from Figure 7: 16 texts without speculation over one, for each GPU
+PAPER = {  # texts at once, tokens/s of each, tokens/s of each GPU
+    "SSD": (BATCHES, tuple(map(max, FAST, NEURAL)), (51, 97, 189, 332, 543)),
+    "SD": (BATCHES, SYNC, (41, 79, 155, 290, 521)),
+    "no draft": ((1, 16), (UNDRAFTED, GPUS * 213 / 16), (UNDRAFTED / GPUS, 213)),  # its ends alone were read
+}
+
+
+def by_backup(evidence: Evidence) -> FigurePart:
+    every = by_batch(evidence)
+    shown = [_with_backup(each, backup) for each in every for backup in BACKUP_NAMES]
+    if (ran := evidence.ran_together) is None:
+        return FigurePart(shown, f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}")
+    return FigurePart(shown, _why_by_backup(ran, Formula(evidence, evidence.greedy), *shown[::2]))
+
+
+def _with_backup(each: ByBatch, backup: Backup) -> Series:
+    points = []
+    for batch in BATCHES:
+        ahead, plain = each.ahead(batch, backup), each.plain(batch)
+        ratio = each.ratio(ahead, plain)
+        points.append(Point(batch, ratio.value, ratio.low, ratio.high, each.label(ahead, plain)))
+    return Series(BACKUP_NAMES[backup], each.origin, points)
+
+
+def _why_by_backup(ran: RunBatches, formula: Formula, by_formula: Series, simulated: Series, run: Series) -> str:
+    """Say what formula and simulation expected of the runs with the model as backup."""
+    found = [ran.ahead(batch, "neural") for batch in BATCHES]
+    expected = [total(formula.tallies(Drafting(int(choice.params["lookahead"]), 1))).hit_rate for choice in found]
+    hits = [
+        f"{100 * ran.hit_rate(choice):.0f} and {100 * share:.0f} % at {batch}"
+        for batch, choice, share in zip(BATCHES, found, expected, strict=True)
+    ]
+    slower = ", ".join(f"{ran.slower(choice):.1f}" for choice in found)
+    return (
+        "Measured: the fastest SSD that ran, over the fastest fixed lookahead beside it. With the model as backup the "
+        f"runs are off the formula by {off(run, by_formula)} texts at once, and off the simulation by "
+        f"{off(run, simulated)}. Hit rates of "
+        f"run and formula: {'; '.join(hits)}. Our texts share branches, which go to the likeliest outcomes of all. The "
+        f"formula leaves out messages, prompts of new texts, and that a verification takes {slower} times as long here "
+        "while the draft prepares beside it. The simulation has prices for these; those of joint passes were measured "
+        "at another time."
+    )
+
+
+def by_devices(evidence: Evidence) -> FigurePart:
+    by_formula = [(n, over_plain(Formula(evidence, evidence.greedy, n))) for n in DEVICES]
+    simulated = [(n, over_plain(evidence.simulated_together.on(n))) for n in DEVICES]
+    return FigurePart(
+        [series("ours, better backup", "theory", by_formula), series("ours, better backup", "simulated", simulated)],
+        "All are projections: this machine has one device for the draft at most. Ours gives each device one branch for "
+        "each accepted count, at prices measured here for one device; Corollary 16 and the simulator say what follows. "
+        "After a miss one device drafts. The paper's comes from its hit-rate curves.",
+    )
+
+
+def over_plain(each: ByBatch) -> Estimate:
+    """Speed of SSD over that of ordinary speculative decoding."""
+    return each.ratio(each.ahead(BATCH), each.plain(BATCH))
+
+
+def user_against_device(evidence: Evidence) -> FigurePart:
+    formula, simulated, *run = map(_series, by_batch(evidence))
+    shown = [*formula[:1], *simulated[:2], *run[0]] if run else [*formula, *simulated[:2]]
+    return FigurePart(shown, _why_of_users(formula, simulated, *run))
+
+
+def _series(each: ByBatch) -> list[Series]:
+    """The fastest SSD, the fastest fixed lookahead, and no draft."""
+    ways = each.ahead, each.plain, each.undrafted
+    return [
+        Series(name, each.origin, [_point(each.gain(way(batch)), batch, devices) for batch in BATCHES])
+        for (name, devices), way in zip(WAYS.items(), ways, strict=True)
+    ]
+
+
+def _point(gain: Estimate, batch: int, devices: int) -> Point:
+    device = gain.times(batch / devices)
+    return Point(gain.value, device.value, device.low, device.high, f"batch {batch}")
+
+
+def _why_of_users(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series] = ()) -> str:
+    if run:
+        words = (
+            f"SSD's runs are off the formula by {off(run[0], formula[0])} texts at once, and off the simulation by "
+            f"{off(run[0], simulated[0])}. SD's runs are off the simulation by {off(run[1], simulated[1])}."
+        )
+    else:
+        words = f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}"
+    alone_at_most = (run or formula)[2].points[-1]
+    return (
+        f"{words} Without a draft {BATCHES[-1]} texts give {alone_at_most.y:.1f} times the tokens/s of one here and "
+        f"{WIDEST:.1f} times in the paper. Ours divides SSD by two devices, one for the draft, where the paper divides "
+        "by five GPUs."
+    )
+
+
+def _ratios(
+    name: str, ours: Sequence[float], theirs: Sequence[float], about: str = "", at: Sequence[float] = BATCHES
+) -> Series:
+    points = [(x, one / other) for x, one, other in zip(at, ours, theirs, strict=True)]
+    return published(name, points, "Pd", f"digitised from Figure 6 of arXiv 2603.03251v1{about}")
+
+
+def _published(name: str) -> Series:
+    points = [
+        Point(user / UNDRAFTED, device / (UNDRAFTED / GPUS), label=f"batch {batch}")
+        for batch, user, device in zip(*PAPER[name], strict=True)
+    ]
+    return Series(f"70B/1B, {name}", "published", points, "Pd", OF_EACH_GPU)
+
+
+def theorem_17(evidence: Evidence) -> FigurePart:
+    shown = [series("ours", each.origin, [(batch, _of_backups(each, batch)) for batch in BATCHES])
+             for each in by_batch(evidence)]  # fmt: skip
+    formula = Formula(evidence, evidence.greedy)
+    both = [formula.tuned(1, is_random=is_random) for is_random in (False, True)]
+    critical = critical_batch(*(formula.speculation(way, total(formula.tallies(way))) for way in both))
+    return FigurePart(shown, _why_of_backups(critical, *shown))
+
+
+def _of_backups(each: ByBatch, batch: int) -> Estimate:
+    """The fastest with one backup over the fastest with the other."""
+    return each.ratio(each.ahead(batch, "neural"), each.ahead(batch, "random"))
+
+
+def _why_of_backups(critical: float, *shown: Series) -> str:
+    sources = ("By the formula random tokens win", "by the simulator", "in the runs")
+    points = "; ".join(f"{words} {_where(each.points)}" for words, each in zip(sources, shown, strict=False))
+    left_out = "" if shown[2:] else f"{NOT_RUN} "
+    return (
+        f"{points}; in the paper from 2 texts on. At prices of one text alone, b* is {_batch(critical)}. "
+        f"{left_out}It depends on what a draft costs beside a verification and on the hit rate "
+        "under each backup."
+    )
+
+
+def _where(points: Sequence[Point]) -> str:
+    """Batch sizes at which random tokens win."""
+    won = [point.x for point in points if point.y < 1]
+    if not won:
+        return "at no batch size"
+    if len(won) > 1 and won == [point.x for point in points][-len(won) :]:
+        return f"from {_batch(won[0])} on"
+    names = [f"{batch:g}" for batch in won]
+    listed = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
+    return f"with {listed} text{'s' * (won != [1])}"
+
+
+def _batch(texts: float) -> str:
+    return "beyond any batch" if math.isinf(texts) else f"{math.ceil(texts)} text{'s' * (texts > 1)}"
+
+
+FIGURES = (
+    Figure(
+        slug="ssd-6",
+        paper=SSD,
+        number="Figure 6, left",
+        title="SSD over ordinary speculative decoding, by batch size and backup",
+        x=Axis("texts in the batch", log=True),
+        y=Axis("SSD / SD", "times"),
+        draw=by_backup,
+        uses=("greedy", "ran_ssd", "joint", "ran_together"),
+        published=(
+            _ratios("70B/1B, model as backup", NEURAL, SYNC, OVER_SD),
+            _ratios("70B/1B, random tokens as backup", FAST, SYNC, OVER_SD),
+        ),
+    ),
+    Figure(
+        slug="ssd-6-devices",
+        paper=SSD,
+        number="Figure 6, right",
+        title=f"SSD over ordinary speculative decoding with more draft devices, batch {BATCH}",
+        x=Axis("draft devices", log=True),
+        y=Axis("SSD / SD", "times"),
+        draw=by_devices,
+        uses=("greedy", "ran_ssd", "joint", "ran_together"),
+        published=(_ratios("70B/1B, projected", PROJECTED, SYNC[-1:] * len(DEVICES), PROJECTS, DEVICES),),
+    ),
+    Figure(
+        slug="ssd-7",
+        paper=SSD,
+        number="Figure 7, right",
+        title="Tokens per second: of a user, and of each device",
+        x=Axis("of a user / autoregressive", "times"),
+        y=Axis("of a device / autoregressive, batch 1", "times", log=True),
+        draw=user_against_device,
+        uses=("greedy", "ran_ssd", "joint", "ran_together"),
+        published=tuple(map(_published, PAPER)),
+    ),
+    Figure(
+        slug="ssd-theorem-17",
+        paper=SSD,
+        number="Theorem 17",
+        title="Speed with the model as backup over random tokens",
+        x=Axis("texts in the batch", log=True),
+        y=Axis("model / random tokens", "times"),
+        draw=theorem_17,
+        uses=("greedy", "ran_ssd", "joint", "ran_together"),
+        published=(_ratios("70B/1B, fan-out 1", NEURAL, FAST),),
+    ),
+)
