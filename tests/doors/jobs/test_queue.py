@@ -241,8 +241,6 @@ def test_the_step_that_runs_tells_how_far_a_job_is_when_its_parts_are_done(world
     told = log.status_of(job := Job.objects.get(pk=job.pk), done=2, total=2)
     assert (told["step"], told["seconds_left"]) == ({"phase": "projecting", "done": 30, "due": 90}, 40)
     assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(40, abs=1)
-    shown = world.page(world.bob).get(f"/jobs/{job.pk}/").content.decode()
-    assert "Projecting: 30 of 90, about 40 s left" in shown
     assert world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()["step"] == told["step"]
     services.reached(job=job, place="static:4 on prompt 1")
     assert Job.objects.get(pk=job.pk).running_step is None
@@ -317,13 +315,11 @@ def test_the_operator_pauses_a_queue_and_everyone_is_told(world):
     assert claim() == job
 
 
-def test_the_page_of_a_job_is_read_anew_when_it_ends(world):
+def test_the_page_of_a_job_shows_how_far_it_is_until_it_has_ended(world):
     job, page = make.comparison(world.actor(world.bob)).job, world.page(world.bob)
-    ask = {"path": f"/jobs/{job.pk}/", "headers": {"HX-Request": "true"}}
-    assert "HX-Refresh" not in page.get(**ask)
+    assert '<section class="way" data-while-running>' in page.get(f"/jobs/{job.pk}/").content.decode()
     services.cancel(job=job, by=world.actor(world.bob))
-    assert page.get(**ask)["HX-Refresh"] == "true"
-    assert "HX-Refresh" not in page.get(ask["path"])
+    assert '<section class="way" data-while-running hidden>' in page.get(f"/jobs/{job.pk}/").content.decode()
 
 
 def test_the_jobs_page_shows_queues_and_lets_the_operator_stop_them(world):
