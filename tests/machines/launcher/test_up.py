@@ -1,14 +1,18 @@
-"""One command starts everything, keeps it up, and stops it; whatever is killed in between, nothing is lost."""
+"""One command starts everything, keeps it up, and stops it; whatever is killed in between, nothing is lost. Jobs that
+measure nothing do not wait behind a comparison: a niced worker of their own does them beside it."""
 
 from __future__ import annotations
 
+import hashlib
+import io
 import os
 import random
 import signal
 import socket
 import urllib.request
+import zipfile
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +21,11 @@ import redis
 from celery import Celery
 
 from tests.kit.up import DEADLINE, Up, add_pair, launched, until
+from worker import gauges
 
 pytestmark = pytest.mark.slow
+MEASURING, LIGHT = "-m worker --queue cpu", "-m worker --queue light"
+MOST_FILES = 2000  # in an archive: unpacking them takes a while
 TWO = [{"strategy": "static", "params": {"lookahead": 3}}, {"strategy": "threshold"}]
 
 
@@ -31,9 +38,13 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
         up.interrupt()
 
 
+@pytest.fixture(scope="module")
+def token(up: Up) -> str:
+    return up.token()
+
+
 @pytest.mark.smoke
-def test_the_first_start_has_prompts_and_a_way_in(up: Up) -> None:
-    token = up.token()
+def test_the_first_start_has_prompts_and_a_way_in(up: Up, token: str) -> None:
     assert {d["name"] for d in up.call("datasets/", token)["results"]} >= {"Starter code", "Starter prose"}
     first = up.said.split("half an hour: ")[-1].split()[0]
     for link in (first, up.token("--sign-in")):
@@ -79,9 +90,8 @@ def test_a_port_that_is_taken_is_told_with_its_holder(tmp_path: Path) -> None:
     assert "--port 0" in up.said
 
 
-def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up) -> None:
+def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, token: str) -> None:
     """Each of the processes is killed once, in a drawn order, each time after more samples were finished."""
-    token = up.token()
     made = launched(up, token, strategies=TWO)
     names = ["worker.engine", "-m worker --queue cpu", "valkey-server", "supervisor.web", "worker.scheduler"]
     random.Random(7).shuffle(names)
@@ -105,8 +115,7 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up) -> None:
     assert "libtorch" not in maps, "a worker needs no torch of its own, neither its memory nor the time to load it"
 
 
-def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up) -> None:
-    token = up.token()
+def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up, token: str) -> None:
     socket_path = up.data / "valkey" / "valkey.sock"
     made = launched(up, token, strategies=TWO, limit=3)
     with redis.Redis(unix_socket_path=str(socket_path)) as broker:
@@ -121,9 +130,8 @@ def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up) -> None:
     assert up.call(f"samples/?comparison={made['id']}", token)["count"] == 9
 
 
-def test_a_broker_that_nobody_reaches_is_replaced_and_all_find_the_new_one(up: Up) -> None:
+def test_a_broker_that_nobody_reaches_is_replaced_and_all_find_the_new_one(up: Up, token: str) -> None:
     """Pages, limits, scheduler and worker: a job is taken at once, and its page is told."""
-    token = up.token()
     before = up.pid_of("valkey-server")
     (up.data / "valkey" / "valkey.sock").unlink()
     until(lambda: up.find("valkey-server") not in (before, None), "another broker")
@@ -138,8 +146,97 @@ def answered(up: Up, token: str) -> Any:
         return launched(up, token, limit=1)
 
 
-def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up) -> None:
-    token = up.token()
+# The light worker beside ---------------------------------------------------------------------------------------------
+
+
+def zipped(count: int) -> bytes:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for number in range(count):
+            archive.writestr(f"{number}.txt", f"prompt {number}")
+    return packed.getvalue()
+
+
+def sent(up: Up, token: str, content: bytes) -> str:
+    """The address of an upload that a worker is to unpack."""
+    sha = hashlib.sha256(content).hexdigest()
+    listed = {"path": "p.zip", "size": len(content), "chunks": [sha]}
+    upload = f"uploads/{up.call('uploads/', token, {'name': 'p.zip', 'files': [listed]})['id']}/"
+    request = urllib.request.Request(
+        f"{up.address}/api/v1/{upload}chunks/{sha}/",
+        data=content,
+        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"},
+        method="PUT",
+    )
+    with urllib.request.urlopen(request, timeout=DEADLINE):
+        pass
+    up.call(f"{upload}complete/", token, {})
+    return upload
+
+
+def state(up: Up, token: str, address: str) -> str:
+    return str(up.call(address, token)["state"])
+
+
+def unpacking(up: Up, token: str) -> dict[str, Any]:
+    """The latest job that unpacks."""
+    found: dict[str, Any] = up.call("jobs/?kind=unpack&ordering=-created", token)["results"][0]
+    return found
+
+
+@contextmanager
+def held(pid: int) -> Iterator[None]:
+    os.kill(pid, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        os.kill(pid, signal.SIGCONT)
+
+
+@contextmanager
+def comparison_under_way(up: Up, token: str) -> Iterator[str]:
+    """The address of its job. Its engine stands still meanwhile, so that it does not end."""
+    job = f"jobs/{launched(up, token)['job']['id']}/"
+    until(lambda: up.call(job, token)["done_count"] > 1, "a few samples")
+    worker = up.pid_of(MEASURING)
+    (engine,) = (pid for pid in gauges.family(worker) if "worker.engine" in up.family().get(pid, ""))
+    with held(engine):
+        yield job
+    until(lambda: state(up, token, job) == "succeeded", "the end of the comparison")
+
+
+def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, token: str) -> None:
+    until(lambda: not up.call("jobs/?queue=light&state=running", token)["count"], "rest")
+    worker = up.pid_of(LIGHT)
+    until(lambda: gauges.family(worker) == [worker], "the end of its engine")
+    niceness = os.getpriority(os.PRIO_PROCESS, worker)
+    assert niceness > os.getpriority(os.PRIO_PROCESS, up.pid_of(MEASURING))
+    session = Path(f"/proc/{worker}/autogroup")
+    assert not session.exists() or session.read_text().endswith(f"nice {niceness}\n")
+    assert "libtorch" not in Path(f"/proc/{worker}/maps").read_text()
+
+
+def test_a_killed_worker_beside_costs_an_attempt_and_no_file(up: Up, token: str) -> None:
+    upload = sent(up, token, zipped(MOST_FILES))
+    until(lambda: unpacking(up, token)["state"] == "running", "the unpacking")
+    os.kill(up.pid_of(LIGHT), signal.SIGKILL)
+    until(lambda: state(up, token, upload) == "complete", "the files of the archive")
+    assert (unpacking(up, token)["attempt"], unpacking(up, token)["counted_ends"]) == (2, 0)
+    assert len(up.call(upload, token)["files"]) == MOST_FILES
+
+
+def test_archives_are_unpacked_or_cancelled_while_a_comparison_runs(up: Up, token: str) -> None:
+    with comparison_under_way(up, token) as job:
+        upload = sent(up, token, zipped(3))
+        until(lambda: state(up, token, upload) == "complete", "the files of the archive")
+        upload = sent(up, token, zipped(MOST_FILES))
+        until(lambda: unpacking(up, token)["state"] == "running", "the unpacking")
+        up.call(f"jobs/{unpacking(up, token)['id']}/cancel/", token, {})
+        until(lambda: unpacking(up, token)["state"] == "cancelled", "the end of the unpacking")
+        assert (state(up, token, upload), state(up, token, job)) == ("unpacking", "running")
+
+
+def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, token: str) -> None:
     made = launched(up, token, strategies=TWO)
     until(lambda: up.call(f"jobs/{made['job']['id']}/", token)["done_count"] > 3, "a few samples")
     up.process.kill()
