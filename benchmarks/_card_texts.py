@@ -29,7 +29,7 @@ from decoding.core.sequence import Sequence
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import load_classifier
-from decoding.errors import DrafthouseError
+from decoding.errors import BrokenModel, DrafthouseError
 from decoding.measure.audit import audit
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
@@ -101,7 +101,10 @@ def _one_by_one(
         try:
             pair.begin([choice])
             for repeat in range(3):
-                [sample] = comparison.audited([comparison.sample(SampleKey(choice, prompt, repeat))])
+                [(_, answer)] = comparison.samples([SampleKey(choice, prompt, repeat)])
+                if isinstance(answer, BrokenModel):
+                    raise answer
+                [sample] = comparison.audited([answer])
                 drafted = sample.num_draft_tokens
                 audits += [dataclasses.asdict(sample.audit)] if sample.audit else []
                 card.say(
@@ -204,9 +207,7 @@ class Crowd:
     def _sequence(self, choice: Choice, number: int, place: TextCaches, memory: dict[str, Any]) -> Sequence:
         pair, sampling, clock = self._pair, self._sampling, Clock()
         dice = dice_for(sampling, pair.vocab, number)
-        parts = Parts(
-            place.target, place.draft, dice, clock, frozenset(), pair.classifier, pair.choosings, memory=memory
-        )
+        parts = Parts(place.target, place.draft, dice, clock, frozenset(), pair.classifier, pair.pickers, memory=memory)
         drafter: Drafter = build(choice, parts)
         ending, prompt = Ending(frozenset()), self._prompts[number]
         return Sequence(prompt, sampling.max_new_tokens, ending, place.target, drafter, dice, Recorder(), clock)

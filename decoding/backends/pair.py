@@ -16,7 +16,7 @@ from decoding.backends.contestants.base import Contestant
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.misfit import misfit
 from decoding.choice import Choice
-from decoding.dice.choosing import Choosings
+from decoding.dice.choosing import Pickers
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.drafting.source import Words
@@ -74,13 +74,13 @@ class ModelPair(Backend):
         return self.bridge.words if self.bridge and self.bridge.matches_text else self.tokenizer.decode
 
     @cached_property
-    def choosings(self) -> Choosings:
+    def pickers(self) -> Pickers:
         """The draft's ways of choosing a token where that means launching."""
         draft = self.own(self.draft)
         if draft is None:
-            return Choosings(self.vocab, self.target.device)
+            return Pickers(self.vocab, self.target.device)
         vocab = self.vocab if draft is self.draft else draft.vocab_size
-        return Choosings(vocab, draft.device)
+        return Pickers(vocab, draft.device)
 
     def require_draft(self, what: str) -> ModelRunner:
         """Return the draft. If there is none, refuse `what`, which needs it."""

@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 from decoding.choice import Choice
 from decoding.core.drafter import Drafter
-from decoding.dice.choosing import Choosings
+from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_of
@@ -41,7 +41,7 @@ class Parts:
     clock: Clock
     end_tokens: Collection[int]
     classifier: Callable[[str], DraftClassifier]
-    choosings: Choosings
+    pickers: Pickers
     draft_process: DraftProcess | None = None  # if the draft can run beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
@@ -60,8 +60,8 @@ class Parts:
             require_scores(self.bridge.method, "A mix of copies and drafts" if source.copies else "A tree")
         if self.bridge and self.bridge.matches_text:
             return self._retokenised(source, feature, self.bridge)
-        choosing = self.choosings.of(self.dice.sampling, feature.look if feature else None)
-        return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, choosing)
+        picker = self.pickers.of(self.dice.sampling, feature.look if feature else None)
+        return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, picker)
 
     def _view(self, ends: Collection[int]) -> View:
         return View(ends=ends, vocab=self.dice.vocab, now=self.clock.now, spelled=self.words)
@@ -71,8 +71,8 @@ class Parts:
         sampling = replace(self.dice.sampling, temperature=0.0)
         dice = dice_for(sampling, self._draft.vocab_size, self.dice.seed)
         view = self._view(bridge.draft_ends if self.end_tokens else ())
-        choosing = self.choosings.of(sampling, feature.look if feature else None)
-        return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, choosing), bridge)
+        picker = self.pickers.of(sampling, feature.look if feature else None)
+        return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, picker), bridge)
 
     def speculating(
         self, placement: str, settings: SpeculatorSettings, classifier: DraftClassifier | None = None

@@ -10,15 +10,15 @@ import torch
 from torch import Tensor
 
 from decoding.core.drafter import Drafter, QueuedDraft
-from decoding.dice.choosing import Choosing
+from decoding.dice.choosing import Picker
 from decoding.dice.dice import Dice, PendingVerdict, SharedDice, pending_verdict
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import sent_to
-from decoding.models.fast.runner import FastRunner, Judging, RunnerModel
+from decoding.models.fast.runner import FastRunner, RunnerModel, UnreadDrafts
 from decoding.models.runner import ModelRunner
 
 
-class Chooser(Choosing):
+class NextPicker(Picker):
     """Choice of a text's next token, within the pass that reads the one before. It is the `Follower` of a runner."""
 
     def __init__(self, sampling: Sampling, vocab: int, device: torch.device) -> None:
@@ -41,7 +41,7 @@ class EarlyPasses:
         self._runner = runner
         self._dice = dice
         self._end = end
-        self._chooser = _chooser(runner, dice)
+        self._picker = _picker(runner, dice)
         self._now: PendingVerdict
         self._next: PendingVerdict | None = None  # of the pass that was launched ahead
 
@@ -57,26 +57,26 @@ class EarlyPasses:
         self._now = self._next or self._begin(int(tokens[0]))
         runner.note(tokens)
         self._next = self._launch() if runner.length + 1 < self._end else None
-        return self._chooser.ids
+        return self._picker.ids
 
     def launch_verdict(self, rows: Tensor, draft: object) -> PendingVerdict:
         """Return the verdict on no draft: the choice."""
         return self._now
 
     def _begin(self, token: int) -> PendingVerdict:
-        chooser, device = self._chooser, self._runner.device
-        chooser.ids.copy_(sent_to(device, [token]))
-        chooser.positions.fill_(self._runner.length)
+        picker, device = self._picker, self._runner.device
+        picker.ids.copy_(sent_to(device, [token]))
+        picker.positions.fill_(self._runner.length)
         if self._dice.sampling.repetition_penalty != 1.0:
-            chooser.penalties[0].copy_(self._dice.penalties_on(device))
+            picker.penalties[0].copy_(self._dice.penalties_on(device))
         return self._launch()
 
     def _launch(self) -> PendingVerdict:
         """Launch the pass over the token that follows those that the runner has noted."""
         runner, dice = self._runner, self._dice
         if isinstance(dice, SharedDice):
-            self._chooser.noise.copy_(dice.noise([runner.length + 1], runner.device))
-        return pending_verdict(runner.follow(self._chooser))
+            self._picker.noise.copy_(dice.noise([runner.length + 1], runner.device))
+        return pending_verdict(runner.follow(self._picker))
 
 
 def early_passes_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int) -> EarlyPasses | None:
@@ -87,19 +87,19 @@ def early_passes_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int)
     return EarlyPasses(target, dice, end) if target.can_follow else None
 
 
-def judging_of(target: ModelRunner, queued: QueuedDraft) -> Judging | None:
+def judging_of(target: ModelRunner, queued: QueuedDraft) -> UnreadDrafts | None:
     """Return None where the target's pass cannot take a draft's ids from the device that chose them."""
     if isinstance(target, FastRunner) and target.can_follow and queued.launched.device == target.device:
         return target.judging
     return None
 
 
-def _chooser(runner: FastRunner, dice: Dice) -> Chooser:
+def _picker(runner: FastRunner, dice: Dice) -> NextPicker:
     """Texts with the same sampling replay the same graphs."""
     sampling = dice.sampling
     alike = (sampling.temperature, sampling.top_k, sampling.top_p, sampling.repetition_penalty, dice.vocab)
     if alike not in runner.followers:
-        runner.followers[alike] = Chooser(sampling, dice.vocab, runner.device)
+        runner.followers[alike] = NextPicker(sampling, dice.vocab, runner.device)
     found = runner.followers[alike]
-    assert isinstance(found, Chooser)
+    assert isinstance(found, NextPicker)
     return found

@@ -19,7 +19,7 @@ from decoding.dice.dice import Dice, PendingVerdict, pending_verdicts
 from decoding.dice.verify import Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched, sent_to
-from decoding.models.fast.runner import Judging
+from decoding.models.fast.runner import UnreadDrafts
 from decoding.models.runner import Feed, ModelRunner, Steps, TakesUnread, TreeReading, align
 from decoding.trace.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.trace.timing import Clock
@@ -56,7 +56,7 @@ class Sequence:
         self._round = 0
         self._draft = EMPTY
         self._queued: QueuedDraft | None = None  # if the target is to judge what nobody has read
-        self._judging: Judging | None = None  # if it can
+        self._judging: UnreadDrafts | None = None  # if it can
         self._late: abc.Sequence[int] = ()  # tokens that the target reads before these
         self._pending: PendingVerdict
         self._early: EarlyPasses | None = None  # if passes begin before the last choice has been read

@@ -38,9 +38,9 @@ class LaunchedToken:
         return int(token), probability, seen
 
 
-class Choosing:
+class Picker:
     """Token choice for one sampling and one look on one device. Drafts of several texts use it side by side: what
-    belongs to one draft is in its `Choices`. Dice must be greedy or shared."""
+    belongs to one draft is in its `PickingPass`. Dice must be greedy or shared."""
 
     def __init__(self, sampling: Sampling, vocab: int, device: torch.device, look: Look | None) -> None:
         self.sampling = sampling
@@ -52,18 +52,18 @@ class Choosing:
         self._number = torch.zeros(1, device=device)  # of drafted tokens
         self._capturing = Capturing(device) if device.type == "cuda" else None
         self._graph: torch.cuda.CUDAGraph | None = None
-        self._models: dict[SharesPasses, ChoosingModel] = {}
+        self._models: dict[SharesPasses, PickingModel] = {}
 
     @torch.inference_mode()
-    def begin(self, dice: Dice) -> Choices:
+    def begin(self, runner: ModelRunner, dice: Dice) -> PickingPass:
         """Begin a draft."""
         if self._capturing and not self._graph:
             self._capture(self._capturing)
-        return Choices(self, dice)
+        return PickingPass(self, runner, dice)
 
-    def after(self, model: SharesPasses) -> ChoosingModel:
+    def after(self, model: SharesPasses) -> PickingModel:
         """Return the model whose passes choose a token."""
-        return self._models.setdefault(model, ChoosingModel(model, self))
+        return self._models.setdefault(model, PickingModel(model, self))
 
     def launch(self, logits: Tensor, noise: Tensor | None, penalties: Tensor | None, number: int) -> LaunchedToken:
         """Launch the choice of a draft's token of this number, counted from 1. Note the token in `penalties`."""
@@ -84,11 +84,11 @@ class Choosing:
         return LaunchedToken(scores, preferences, token.clone(), on_its_way(values), Launched(self.device))
 
     @torch.inference_mode()
-    def launch_all(self, drafts: Sequence[Choices], logits: Sequence[Tensor]) -> list[LaunchedToken]:
+    def launch_all(self, drafts: Sequence[PickingPass], logits: Sequence[Tensor]) -> list[LaunchedToken]:
         """Launch the choices of several drafts, in the launches of one if nothing looks at the tokens."""
         if self._look or len(drafts) == 1:
-            return [choices.launch(rows) for choices, rows in zip(drafts, logits, strict=True)]
-        given = [choices.take() for choices in drafts]
+            return [draft.launch(rows) for draft, rows in zip(drafts, logits, strict=True)]
+        given = [draft.take() for draft in drafts]
         noises = [noise for noise, _, _ in given if noise is not None]
         penalties = [held for _, held, _ in given if held is not None]
         together = torch.stack(penalties) if penalties else self.penalties
@@ -142,76 +142,67 @@ def own_probability(scores: Tensor, token: Tensor) -> Tensor:
     return (scores - scores.gather(1, token[:, None])).exp_().sum(-1).reciprocal()
 
 
-class Choices:
-    """The choices of one draft."""
+class PickingPass:
+    """The passes of one draft, each with the choice of its token from the logits, which `last` then holds."""
 
     last: LaunchedToken
 
-    def __init__(self, choosing: Choosing, dice: Dice) -> None:
-        self.choosing = choosing
+    def __init__(self, picker: Picker, runner: ModelRunner, dice: Dice) -> None:
+        self.picker, self.runner = picker, runner
+        self.model = picker.after(runner.model)
         self._dice = dice
         self._drafted = 0
-        is_penalised = choosing.sampling.repetition_penalty != 1.0
-        self._penalties = dice.penalties_on(choosing.device).clone() if is_penalised else None
+        is_penalised = picker.sampling.repetition_penalty != 1.0
+        self._penalties = dice.penalties_on(picker.device).clone() if is_penalised else None
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        logits = self.runner.extend(tokens, need)
+        self.last = self.launch(logits)
+        return logits
 
     @torch.inference_mode()
     def launch(self, logits: Tensor) -> LaunchedToken:
         """Launch the choice of the draft's next token from its logits [1, V]."""
-        return self.choosing.launch(logits, *self.take())
+        return self.picker.launch(logits, *self.take())
 
     def take(self) -> tuple[Tensor | None, Tensor | None, int]:
         """Go on to the next token. Return its noise [1, V], the penalties [V] before it, and its number."""
-        dice, device = self._dice, self.choosing.device
+        dice, device = self._dice, self.picker.device
         noise = dice.noise([dice.length + self._drafted], device) if isinstance(dice, SharedDice) else None
         self._drafted += 1
         return noise, self._penalties, self._drafted
 
 
-class ChoosingPass:
-    """A pass of a draft, and the choice of its token from the logits, which `choices.last` then holds."""
-
-    def __init__(self, runner: ModelRunner, choices: Choices) -> None:
-        self.runner = runner
-        self.choices = choices
-        self.model = choices.choosing.after(runner.model)
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
-        logits = self.runner.extend(tokens, need)
-        self.choices.last = self.choices.launch(logits)
-        return logits
-
-
-class ChoosingModel:
+class PickingModel:
     """A model whose passes also choose: those of several texts in one launch."""
 
-    def __init__(self, model: SharesPasses, choosing: Choosing) -> None:
+    def __init__(self, model: SharesPasses, picker: Picker) -> None:
         self._model = model
-        self._choosing = choosing
+        self._picker = picker
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
-        asked: list[ChoosingPass] = [reader for reader, _, _ in feeds]  # type: ignore[misc]
-        own = [(each.runner, tokens, need) for each, (_, tokens, need) in zip(asked, feeds, strict=True)]
+        drafts: list[PickingPass] = [reader for reader, _, _ in feeds]  # type: ignore[misc]
+        own = [(draft.runner, tokens, need) for draft, (_, tokens, need) in zip(drafts, feeds, strict=True)]
         logits = self._model.extend_all(own)
-        drafts = [each.choices for each in asked]
-        for choices, token in zip(drafts, self._choosing.launch_all(drafts, logits), strict=True):
-            choices.last = token
+        for draft, token in zip(drafts, self._picker.launch_all(drafts, logits), strict=True):
+            draft.last = token
         return logits
 
 
-class Choosings:
-    """All `Choosing` of one device. Samples with the same sampling and look share one graph."""
+class Pickers:
+    """All pickers of one device. Samples with the same sampling and look share one graph."""
 
     def __init__(self, vocab: int, device: torch.device) -> None:
         self._vocab = vocab
         self._device = device
-        self._made: dict[object, Choosing] = {}
+        self._made: dict[object, Picker] = {}
 
-    def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
-        """Return the shared `Choosing`, or None where the drafter reads tokens one by one anyway: on a CPU, where
+    def of(self, sampling: Sampling, look: Look | None) -> Picker | None:
+        """Return the shared one, or None where the drafter reads tokens one by one anyway: on a CPU, where
         reading is free, and under dice that need the values of earlier drafted tokens."""
         if self._device.type == "cpu" or not sampling.fixes_the_text:
             return None
         alike = (sampling.temperature, sampling.top_k, sampling.top_p, sampling.repetition_penalty, look)
         if alike not in self._made:
-            self._made[alike] = Choosing(sampling, self._vocab, self._device, look)
+            self._made[alike] = Picker(sampling, self._vocab, self._device, look)
         return self._made[alike]

@@ -63,21 +63,16 @@ def by_ratio(
     kept = coins * q.gather(1, ids)[:, 0].double() < p[:k].gather(1, ids)[:, 0].double()
     accepted = next((i for i, keep in enumerate(kept.tolist()) if not keep), k)
     if accepted == k:
-        return Verdict(k, int(choose(p[k], resample_u[k])), "bonus")
+        return Verdict(k, int(choose_each(p[k:], resample_u[k:])), "bonus")
     excess = (p[accepted].double() - q[accepted].double()).clamp(min=0.0)
     if excess.sum() <= 0.0:  # only by rounding: a refusal means that p is smaller somewhere, so larger elsewhere
         excess = p[accepted]
-    return Verdict(accepted, int(choose(excess, resample_u[accepted])), "correction")
-
-
-def choose(weights: Tensor, unit: float) -> Tensor:
-    """Choose the token whose share of the (unnormalised) weights holds `unit`. In float64: a float32 running sum over
-    a large vocabulary would skew its tail."""
-    return choose_each(weights[None], [unit])
+    return Verdict(accepted, int(choose_each(excess[None], [resample_u[accepted]])), "correction")
 
 
 def choose_each(weights: Tensor, units: Sequence[float]) -> Tensor:
-    """Choose one token of each row [n, V] by a number of its own: ids [n]."""
+    """Choose one token of each row [n, V]: the one whose share of the (unnormalised) weights holds the row's number.
+    In float64: a float32 running sum over a large vocabulary would skew its tail."""
     cumulated = weights.double().cumsum(-1)
     sought = cumulated[:, -1:] * torch.tensor(units, dtype=torch.float64, device=weights.device)[:, None]
     return torch.searchsorted(cumulated, sought, right=True)[:, 0].clamp(max=weights.shape[-1] - 1)

@@ -11,7 +11,7 @@ from torch import Tensor
 
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft, Drafter, QueuedDraft
-from decoding.dice.choosing import Choices, Choosing, ChoosingPass, LaunchedToken
+from decoding.dice.choosing import LaunchedToken, Picker, PickingPass
 from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
@@ -54,7 +54,7 @@ class SourceDrafter(Drafter):
     dice: Dice
     model: ModelRunner | None = None
     feature: Feature | None = None  # what the source sees of each drafted token
-    choosing: Choosing | None = None  # if a GPU chooses the tokens
+    picker: Picker | None = None  # if a GPU chooses the tokens
     _tree: Tree = field(init=False)
     _listed: int = field(default=0, init=False)  # alternatives that were listed after each of its places
     _grown: GrownTree | None = field(default=None, init=False)  # this round's tree
@@ -137,25 +137,24 @@ class SourceDrafter(Drafter):
         room = min(self.view.room, self._model.context - len(text)) - len(copied)
         if room <= 0:
             return self._copy(copied, len(copied), "rule")
-        choosing = None if copied else self.choosing  # it counts from the committed text
-        choices = choosing.begin(self.dice) if choosing else None
-        if choices and not self.feature:  # seeing a token would wait for the device
-            return (yield from self._queued(asking, text, room, choices))
-        return (yield from self._step_by_step(asking, text, copied, room, choices))
+        picker = None if copied else self.picker  # it counts from the committed text
+        picking = picker.begin(self._model, self.dice) if picker else None
+        if picking and not self.feature:  # seeing a token would wait for the device
+            return (yield from self._queued(asking, text, room, picking))
+        return (yield from self._step_by_step(asking, text, copied, room, picking))
 
     def _step_by_step(
-        self, asking: Asking, text: Sequence[int], copied: tuple[int, ...], room: int, choices: Choices | None
+        self, asking: Asking, text: Sequence[int], copied: tuple[int, ...], room: int, picking: PickingPass | None
     ) -> Steps[Draft]:
         source, feature, model, ends = self.source, self.feature, self._model, self.view.ends
-        reader = ChoosingPass(model, choices) if choices else model
         tokens = [*copied]
         steps: list[DraftStep] = []
         seen: list[float] = []
         fed = align(model, [*text, *copied] if copied else text)
         stop: StopReason | None = None
         while stop is None:
-            logits = yield reader, fed, 1
-            step = self._read(text, tokens, choices) if choices else self._step(text, tokens, logits, len(copied))
+            logits = yield picking or model, fed, 1
+            step = self._read(text, tokens, picking) if picking else self._step(text, tokens, logits, len(copied))
             tokens.append(step.token)
             steps.append(step)
             fed = [step.token]
@@ -170,7 +169,7 @@ class SourceDrafter(Drafter):
         kept = source.keeps(passes)
         estimates = tuple(seen[:kept]) if source.sees == "estimate" else ()
         own = tuple(tokens[len(copied) :][:kept])
-        if choices:
+        if picking:
             chances = tuple(step.confidence for step in steps[:kept])
             return Draft(own, None, source.lookahead, stop, "fresh", passes, estimates, chances=chances)
         scores = torch.cat([step.scores for step in steps[:kept]]) if kept else None
@@ -195,9 +194,9 @@ class SourceDrafter(Drafter):
             raise broken()
         return DraftStep(text, tuple(tokens), token, chosen.scores, chosen.preferences, (), copied)
 
-    def _read(self, text: Sequence[int], tokens: Sequence[int], choices: Choices) -> DraftStep:
+    def _read(self, text: Sequence[int], tokens: Sequence[int], picking: PickingPass) -> DraftStep:
         """Wait for the token that the last pass has chosen to follow these."""
-        launched = choices.last
+        launched = picking.last
         token, chance, seen = launched.read()
         if token < 0:
             raise broken()
@@ -213,16 +212,15 @@ class SourceDrafter(Drafter):
         certain.scatter_(1, torch.tensor(copied, device=drafted.device)[:, None], 0.0)
         return torch.cat((certain, drafted))
 
-    def _queued(self, asking: Asking, text: Sequence[int], room: int, choices: Choices) -> Steps[QueuedDraft]:
+    def _queued(self, asking: Asking, text: Sequence[int], room: int, picking: PickingPass) -> Steps[QueuedDraft]:
         """Launch the whole draft before its first token is known."""
-        model = self._model
-        reader, launched = ChoosingPass(model, choices), list[LaunchedToken]()
-        fed: Sequence[int] | Tensor = align(model, text)
+        launched = list[LaunchedToken]()
+        fed: Sequence[int] | Tensor = align(self._model, text)
         stop: StopReason | None = None
         while stop is None:
-            yield reader, fed, 1
-            launched.append(choices.last)
-            fed = choices.last.next
+            yield picking, fed, 1
+            launched.append(picking.last)
+            fed = picking.last.next
             stop = self._stop(next_of(asking), len(launched), room)
         ids = [each.next for each in launched]
         return QueuedDraft(ids, launched[-1].launched, partial(self._unqueued, launched, stop))

@@ -158,13 +158,6 @@ class Measurement:
             found += self.audited(samples)
         return found
 
-    def sample(self, key: SampleKey) -> SampleResult:
-        """Decode one prompt by one strategy."""
-        [(_, sample)] = self.samples([key])
-        if isinstance(sample, BrokenModel):
-            raise sample
-        return sample
-
     def tried(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | DrafthouseError]]:
         """Decode samples of one choice. An error that ends the stint, as where memory runs out, is the answer for all
         that are left of it."""

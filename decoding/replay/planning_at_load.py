@@ -46,55 +46,13 @@ YARDSTICK = static(4)  # on the same texts: only some are simulated
 
 
 @dataclass(frozen=True)
-class AheadAtLoad:
-    simulating: Simulating
-    costs: CostModel
-
-    def predict(self, users: int) -> Iterator[tuple[Choice, float]]:
-        """Return settings with their tokens per second, relative to YARDSTICK for as many users."""
-        made = self.simulating
-        for strategy in planned_ahead(made.sampling, has_classifier=made.classifier_name is not None):
-            yield from self._searched(strategy, users)
-
-    def _searched(self, strategy: Strategy, users: int) -> Iterator[tuple[Choice, float]]:
-        grid = [choice for choice in self._choices(strategy) if self.simulating.fits(choice)]
-        # Rounds that copy open no branches, so their passes do not tell what branches cost.
-        opening = [choice for choice in grid if choice.params.get("backup") != COPY]
-        prices = self._measured(spread(opening, RUNS), users) if opening else None
-        if prices is None:
-            return
-        texts = self.simulating.tracks
-        yardstick = play(texts, YARDSTICK.sources(), self.costs, users).tokens_per_s_device
-        for choice in grid:
-            plan = plan_of(choice, self.simulating.pair.vocab, self.simulating.classifier)
-            placement = self.simulating.placement(choice)
-            found = simulate_together(texts, plan, prices, users, placement)
-            yield choice, found.tokens_per_s_device / yardstick
-
-    def _choices(self, strategy: Strategy) -> Iterator[Choice]:
-        choices = next((param.choices for param in strategy.params if param.name == "backup"), ())
-        for named in [{"backup": backup} for backup in BACKUPS if backup in choices] or [{}]:
-            yield from (self.simulating.choice(strategy, {**params, **named}) for params in strategy.grid())
-
-    def _measured(self, choices: Sequence[Choice], users: int) -> CostModel | None:
-        """Run settings and autoregressive shortly. None if somebody cancels, or nothing was prepared."""
-        made, asked = self.simulating, [choice.at(Load(users)) for choice in (AUTOREGRESSIVE, *choices)]
-        found = run_all(made.pair, typical(made.prompts), made.sampling, asked, cancelled=made.cancelled)
-        if made.cancelled():
-            return None
-        undrafted, *rows = (found[choice.label] for choice in asked)
-        rows = [row for row in rows if counted(row)]
-        return prepared_in(rows, undrafted, self.costs, users) if rows else None
-
-
-@dataclass(frozen=True)
 class PlanInputs:
     """Recordings and prices that every prediction at load uses."""
 
     study: RecordedSet
     costs: CostModel
     classifier: DraftClassifier | None = None
-    ahead: AheadAtLoad | None = None  # strategies that prepare ahead; None: they are left out
+    ahead: Simulating | None = None  # for strategies that prepare ahead; None: they are left out
 
     @cached_property
     def judge(self) -> CopyJudge | None:
@@ -106,10 +64,42 @@ class PlanInputs:
         return play(texts, choice.sources(self.judge), self.costs, users, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
-        """Return settings of strategies that prepare ahead, and their tokens per second."""
-        if self.ahead:
-            yardstick = self.run(YARDSTICK, users).tokens_per_s_device
-            yield from ((choice, speed * yardstick) for choice, speed in self.ahead.predict(users))
+        """Return settings of strategies that prepare ahead, and their tokens per second. Only some texts are simulated:
+        what YARDSTICK gains on all of them, they gain too."""
+        if made := self.ahead:
+            simulated = play(made.tracks, YARDSTICK.sources(), self.costs, users)
+            more = self.run(YARDSTICK, users).tokens_per_s_device / simulated.tokens_per_s_device
+            for strategy in planned_ahead(made.sampling, has_classifier=made.classifier_name is not None):
+                for choice, speed in _simulated(made, strategy, self.costs, users):
+                    yield choice, more * speed
+
+
+def _simulated(made: Simulating, strategy: Strategy, costs: CostModel, users: int) -> Iterator[tuple[Choice, float]]:
+    grid = [choice for choice in _choices(made, strategy) if made.fits(choice)]
+    # Rounds that copy open no branches, so their passes do not tell what branches cost.
+    opening = [choice for choice in grid if choice.params.get("backup") != COPY]
+    if opening and (prices := _prepared_costs(made, spread(opening, RUNS), costs, users)):
+        for choice in grid:
+            plan = plan_of(choice, made.pair.vocab, made.classifier)
+            found = simulate_together(made.tracks, plan, prices, users, made.placement(choice))
+            yield choice, found.tokens_per_s_device
+
+
+def _choices(made: Simulating, strategy: Strategy) -> Iterator[Choice]:
+    choices = next((param.choices for param in strategy.params if param.name == "backup"), ())
+    for named in [{"backup": backup} for backup in BACKUPS if backup in choices] or [{}]:
+        yield from (made.choice(strategy, {**params, **named}) for params in strategy.grid())
+
+
+def _prepared_costs(made: Simulating, choices: Sequence[Choice], costs: CostModel, users: int) -> CostModel | None:
+    """Run settings and autoregressive shortly. None if somebody cancels, or nothing was prepared."""
+    asked = [choice.at(Load(users)) for choice in (AUTOREGRESSIVE, *choices)]
+    found = run_all(made.pair, typical(made.prompts), made.sampling, asked, cancelled=made.cancelled)
+    if made.cancelled():
+        return None
+    undrafted, *rows = (found[choice.label] for choice in asked)
+    rows = [row for row in rows if counted(row)]
+    return prepared_in(rows, undrafted, costs, users) if rows else None
 
 
 def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[Prediction]]:
@@ -200,7 +190,7 @@ def plan_at_load(
     joint = measure(pair, max(users), sampling, like=costs)
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
-    ahead = None if study.is_undrafted else AheadAtLoad(simulating, joint)
+    ahead = None if study.is_undrafted else simulating
     found = predict_at_load(PlanInputs(study, joint, asked, ahead), users)
     if cancelled():
         return {}

@@ -15,14 +15,16 @@ REMEDY = "Use fewer branches or shorter drafts."
 
 def needed_by(choice: Choice, vocab: int) -> int:
     """Bytes for the scores of the branches, 0 if there are none. Keys and values come on top, and are far less."""
-    return ROWS * WIDTH * _branches(choice) * _steps(choice) * vocab
+    branches, steps = _widest(choice)
+    return ROWS * WIDTH * branches * steps * vocab
 
 
 def what_for(choice: Choice, vocab: int) -> str:
     """Begin a sentence that says how much is needed and for what."""
+    branches, steps = _widest(choice)
     return (
         f"{choice.label} needs at least {needed_by(choice, vocab) / GIB:.1f} GiB for the scores of "
-        f"{_branches(choice)} branches of {_steps(choice)} tokens, {vocab} each"
+        f"{branches} branches of {steps} tokens, {vocab} each"
     )
 
 
@@ -33,10 +35,7 @@ def check_branches(choice: Choice, vocab: int, free: int) -> None:
         )
 
 
-def _branches(choice: Choice) -> int:
-    """The most branches that one text may ask for; 0 if it prepares none."""
-    return choice.ahead.most_branches if choice.ahead else 0
-
-
-def _steps(choice: Choice) -> int:
-    return int(choice.params.get("lookahead", choice.params.get("cap", 0)))
+def _widest(choice: Choice) -> tuple[int, int]:
+    """The most branches that one text may ask for, and their steps; 0 if it prepares none."""
+    ahead = choice.ahead
+    return (ahead.most_branches, ahead.lookahead) if ahead else (0, 0)

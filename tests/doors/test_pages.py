@@ -11,6 +11,7 @@ from tests.kit.everything import pages
 from webapp.accounts.models import User
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
+from webapp.core.templatetags.trail import CRUMBS
 from webapp.jobs import services as jobs
 from webapp.registry.models import LanguageModel, Pair
 
@@ -27,14 +28,39 @@ def launch_form(made_of, dataset, **changes):
     return {"pair": str(made_of.pk), "dataset": str(dataset.pk), **chosen, **more, **changes}
 
 
-def test_no_page_has_two_things_of_one_id(world):
-    """The search box and the runs page shared one: the box wrote its answers over the runs, and paper cut them."""
-    client, twice = world.page(world.bob), {}
-    for name, path in pages(world).items():
-        ids = re.findall(r'\sid="([^"]+)"', client.get(path).content.decode())
-        if found := sorted({each for each in ids if ids.count(each) > 1}):
-            twice[name] = found
-    assert twice == {}
+def trail(answer) -> list[tuple[str, str]]:
+    """Return address and name of each breadcrumb; the page itself has no address."""
+    found = re.search('<nav class="trail".*?</nav>', answer.content.decode(), re.DOTALL)
+    return re.findall(r'<li(?: aria-current="page")?>(?:<a href="([^"]*)">)?([^<]*)', found[0]) if found else []
+
+
+def test_every_page_has_one_thing_of_an_id_no_inline_script_and_a_link_to_each_level_above(world):
+    client, wrong, above = world.page(world.bob), {}, set()
+    for name, path in {**pages(world), "sign-in": "/sign-in/", "docs-page": "/docs/rest/", "none": "/none/"}.items():
+        answer = client.get(path, follow=name == "sign-in")
+        shown, policy = answer.content.decode(), answer["Content-Security-Policy"]
+        ids = re.findall(r'\sid="([^"]+)"', shown)
+        above |= {address for address, _ in trail(answer) if address}
+        faults = {
+            "two of one id": sorted({each for each in ids if ids.count(each) > 1}),
+            "an inline script": re.findall(r'<script(?![^>]*\b(?:src=|type="application/json"))', shown),
+            "an inline style or handler": re.findall(r"\s(?:on[a-z]+|style)=", shown),
+            "an open policy": "script-src 'self'" not in policy or "unsafe" in policy,
+            "a frame": (answer["X-Frame-Options"], answer["X-Content-Type-Options"]) != ("DENY", "nosniff"),
+            "no trail": name in CRUMBS and name != "system" and not trail(answer),
+        }
+        wrong |= {(name, fault): found for fault, found in faults.items() if found}
+    assert wrong == {}
+    assert [address for address in above if client.get(address).status_code != 200] == []
+
+
+def test_a_part_of_an_entry_stands_below_team_list_and_entry_and_one_that_is_not_there_below_the_list(world):
+    shared = make.comparison(world.actor(world.bob))
+    levels = trail(world.page(world.bob).get(f"/comparisons/{shared.pk}/shares/"))
+    assert [address for address, _ in levels] == ["/team/", "/comparisons/", f"/comparisons/{shared.pk}/", ""]
+    answer = world.page(world.bob).get("/pairs/00000000-0000-0000-0000-000000000000/")
+    assert answer.status_code == 404
+    assert [address for address, _ in trail(answer)] == ["/team/", ""]
 
 
 def test_a_new_team_is_led_to_its_first_comparison_and_who_has_none_to_make_one(world):

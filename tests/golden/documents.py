@@ -23,7 +23,7 @@ from decoding.replay import planning_at_load
 from decoding.replay.plan_document import document_of
 from decoding.replay.planning import RecordedSet, best_of_kinds, predict, study
 from decoding.replay.planning_at_load import PlanInputs, predict_at_load, schedule
-from decoding.replay.projecting.projecting import ProjectionInputs, as_dict, project
+from decoding.replay.projecting import ProjectionInputs, project
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
@@ -211,7 +211,7 @@ def _traced_text(number: int, sampling: Sampling) -> tuple[list[int], TracedText
 def projected(name: str, draft_devices: int) -> Rows:
     found, card = recorded(name), dataclasses.replace(CARD, draft_devices=draft_devices)
     material = ProjectionInputs.of(found, pair().vocab, some_classifier(), most=120)
-    rows: Rows = {f"{row.choice.label} for {row.batch}": as_dict(row) for row in project(material, card)}
+    rows: Rows = {f"{row['label']} for {row['batch']}": row for row in project(material, card)}
     return rows | material.left_out()
 
 

@@ -12,7 +12,7 @@ from typing import Any, cast
 import pytest
 import torch
 
-from decoding.dice.choosing import Choosing, Choosings, Look
+from decoding.dice.choosing import Look, Picker, Pickers
 from decoding.dice.sampling import Sampling
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.model import FastModel
@@ -26,22 +26,22 @@ on_a_gpu = pytest.mark.parametrize("device", [
 ])  # fmt: skip
 
 
-class Launching(Choosings):
+class Launching(Pickers):
     """A device like a GPU, where everything that would be captured runs call by call."""
 
-    def of(self, sampling: Sampling, look: Look | None) -> Choosing | None:
-        return Choosing(sampling, self._vocab, self._device, look) if sampling.fixes_the_text else None
+    def of(self, sampling: Sampling, look: Look | None) -> Picker | None:
+        return Picker(sampling, self._vocab, self._device, look) if sampling.fixes_the_text else None
 
 
-class Calling(Choosings):
+class Calling(Pickers):
     """A device whose host reads each token before it launches the next."""
 
     def of(self, sampling: Sampling, look: Look | None) -> None:
         return None
 
 
-def launching_on(device: torch.device) -> type[Choosings]:
-    return Choosings if device.type == "cuda" else Launching
+def launching_on(device: torch.device) -> type[Pickers]:
+    return Pickers if device.type == "cuda" else Launching
 
 
 class Graph:

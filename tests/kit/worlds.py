@@ -17,7 +17,7 @@ from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch, decode
 from decoding.core.sequence import Sequence
-from decoding.dice.choosing import Choosings
+from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging
@@ -31,7 +31,7 @@ from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
-from decoding.trace.events import Recorder, to_dict
+from decoding.trace.events import Recorder
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 from tests.kit.table import TableRunner, hashed
@@ -106,22 +106,13 @@ def tables(vocab: int, seed: int = 0, sharpness: float = 1.5, noise: float = 0.8
     return target, target + noise * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
 
 
-def of_its_own(sequence: Sequence) -> list[dict[str, object]]:
-    """A text's events without times, and without who shared its passes."""
-    assert isinstance(sequence.sink, Recorder)
-    rows = [to_dict(event, seq) for seq, event in enumerate(sequence.sink.events, 1)]
-    return [
-        {name: value for name, value in row.items() if not name.endswith(("_ns", "texts", "_rows"))} for row in rows
-    ]
-
-
 @dataclass
 class World:
     target: ModelRunner
     draft: ModelRunner
     end_tokens: frozenset[int] = frozenset()
     draft_process: DraftProcess | None = None
-    choosings: type[Choosings] = Choosings
+    pickers: type[Pickers] = Pickers
     words: Words = no_words
     bridge: Bridge | None = None  # if the draft has another tokenizer
     clock: Callable[[], Clock] = Clock
@@ -183,7 +174,7 @@ class World:
             clock,
             self.end_tokens,
             lambda name: some_classifier(),
-            self.choosings(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
+            self.pickers(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
             self.draft_process,
             lanes=self.lanes,
             words=self.words,

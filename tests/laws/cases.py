@@ -18,8 +18,10 @@ import torch
 from hypothesis import strategies as st
 
 from decoding.backends.contestants import specs
+from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.batch_state import BatchState
+from decoding.core.drafter import Drafter
 from decoding.core.ending import Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence as Text
@@ -243,6 +245,7 @@ class Run:
     """The texts of a case, decoded so many at a time by the real loop. They share what texts of a comparison share."""
 
     case: Case
+    make: Callable[[Parts], Drafter] | None = None  # in place of the case's strategy
     process: DraftProcess | None = None
     clock: Callable[[], Clock] = Clock
     memory: dict[str, Any] = field(default_factory=dict)
@@ -278,7 +281,9 @@ class Run:
             lanes=self.lanes,
         )
         seed = case.seed + number
-        made = own.sequence(case.choice, case.prompts[number], case.sampling, seed, case.ending, Recorder())
+        made = own.sequence(
+            self.make or case.choice, case.prompts[number], case.sampling, seed, case.ending, Recorder()
+        )
         self.texts.append(made)
         return made
 

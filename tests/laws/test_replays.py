@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import pytest
 import torch
 from hypothesis import strategies as st
 
-from decoding.choice import choose
+from decoding.backends.registry import Parts
+from decoding.choice import Choice, choose, parse_choices
+from decoding.core.drafter import Drafter
+from decoding.core.load import Load
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence as Text
 from decoding.dice.dice import dice_for
@@ -18,15 +21,19 @@ from decoding.disco.recording import Recording, record
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Given, Source
 from decoding.drafting.tree_shapes import LikeliestPaths
-from decoding.prices.fit import counted
+from decoding.prices.fit import costs_from, counted
 from decoding.replay.at_load import PlayedRun as Played
 from decoding.replay.at_load import play, stream
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
+from decoding.replay.what_if.ahead import Stood, ssd_tracks_of, stood
+from decoding.replay.what_if.places import TracedText
+from decoding.replay.what_if.simulation import RecordedComparison, simulate
 from decoding.strategies import STRATEGIES
-from decoding.trace.events import Drafted, Verified
+from decoding.trace.events import Drafted, Verified, to_dict
+from tests.kit.copies import chain, chained
 from tests.kit.worlds import some_classifier
 from tests.laws.cases import OURS, PRICES, Case, Run, choices, events_of
 from tests.laws.drawing import Drawing
@@ -80,6 +87,63 @@ def is_the_live_one(case: Case) -> None:
         assert counts.parts == [counted(events_of(text)) for text in Run(case).decode(1)]
 
 
+SHARED = Case(
+    "static:3", "shared", new=40, vocab=12, seed=3, noise=0.5, users=3,
+    prompts=tuple((3, number, 1) * (1 + number % 3) for number in range(5)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("dice", ["greedy", "shared"])
+def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(dice: str) -> None:
+    case = SHARED.but(dice=dice, vocab=6)
+    study = RecordedSet(recorded(case))
+    asked = study.texts(study.shown("confidence"))
+    found = rounds_in(play(asked, chain, PRICES, case.users))
+    assert found == live(case, asked, chained)
+    assert {drafted for rounds in found for drafted, *_ in rounds} >= {2, 4}, "the model alone, and after a copy"
+
+
+KNOWN = "static:12,tree:c/cccc,ssd:4,branches=40,backup=neural,placement=in-turn"  # what ran
+ASKED = (
+    "static:3,lookup:4,suffix:0.05,memory=true,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn,"
+    "tree:3/21/1"
+)
+
+
+@pytest.mark.parametrize("choice", parse_choices(ASKED), ids=lambda choice: choice.label)
+def test_what_if_plays_the_rounds_of_a_live_batch_from_traces_of_one_user(choice: Choice) -> None:
+    """Hold a live batch between both cases where traces leave a tree's path open."""
+    case = SHARED.but(label=choice.label)
+    found = simulate(traced(case), choice.at(Load(case.users)), case.users)
+    least, most = rounds_in(found.accepted), rounds_in(found.refused)
+    ran = live(case, [RecordedText(each.record, each.prompt_tokens) for each in recorded(case)])
+    if choice.spec.branches:
+        assert sum(map(len, least)) <= sum(map(len, ran)) <= sum(map(len, most))
+    else:
+        assert least == most == ran
+
+
+def traced(case: Case) -> RecordedComparison:
+    """Facts about these texts from traces of one user."""
+    ran = [Run(case.but(label=label)).decode(1) for label in ("autoregressive", *labels(KNOWN))]
+    texts = list[tuple[Sequence[int], TracedText, Mapping[int, Stood]]]()
+    for prompt, own in zip(case.prompts, zip(*ran, strict=True), strict=True):
+        tokens = own[0].decoded.tokens
+        places = TracedText.of(len(tokens), case.new, False, tokens=tokens)
+        places.prompt_tokens = prompt
+        for text in own:
+            places.learn(to_dict(event, seq) for seq, event in enumerate(events_of(text)))
+        texts.append((tokens, places, stood(events_of(own[3]))))
+    priced, ahead = ([events_of(text) for texts in runs for text in texts] for runs in (ran[:2], ran[3:]))
+    costs = costs_from(priced)
+    found = ssd_tracks_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
+    return RecordedComparison([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)
+
+
+def labels(spelled: str) -> list[str]:
+    return [choice.label for choice in parse_choices(spelled)]
+
+
 def recorded(case: Case) -> list[Recording]:
     run = Run(case.but(label="autoregressive"))
     made, source = list[Recording](), case.choice.spec.source and case.choice.source()
@@ -120,9 +184,9 @@ def ahead(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[Recorde
     return asked, simulate_together(asked, plan_of(case.choice, case.vocab, None), PRICES, case.users)
 
 
-def live(case: Case, asked: Sequence[RecordedText]) -> list[Rounds]:
+def live(case: Case, asked: Sequence[RecordedText], make: Callable[[Parts], Drafter] | None = None) -> list[Rounds]:
     """Decode these texts with several users. As in a comparison, requests that do not count fill the machine."""
-    run, growing, done = Run(case), dict[Text, int | None](), dict[int, Rounds]()
+    run, growing, done = Run(case, make), dict[Text, int | None](), dict[int, Rounds]()
     batch = Batch(run.state)
     queue, numbers = deque(stream(asked, case.users)), {id(request): number for number, request in enumerate(asked)}
     with torch.inference_mode():

@@ -11,7 +11,7 @@ import torch
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose
 from decoding.core.drafter import Drafter
-from decoding.dice.choosing import Choosing, Choosings, Look
+from decoding.dice.choosing import Look, Picker, Pickers
 from decoding.dice.dice import SharedDice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
@@ -47,7 +47,7 @@ def test_a_launched_draft_is_the_one_that_is_chosen_call_by_call(rule: str, sett
     for seed, ends in enumerate([(), (2, 5)]):
         calling, launching = World.of_tables(12, seed), World.of_tables(12, seed)
         calling.end_tokens = launching.end_tokens = frozenset(ends)
-        launching.choosings = Launching
+        launching.pickers = Launching
         expected, called = calling.run(RULES[rule], PROMPT, sampling, seed)
         decoded, launched = launching.run(RULES[rule], PROMPT, sampling, seed)
         assert decoded == expected
@@ -63,18 +63,18 @@ def test_drafts_of_several_texts_choose_side_by_side(look: Look | None) -> None:
     """One text's penalties, noise and number of drafted tokens are nothing to another's, also where one launch chooses
     for all of them."""
     sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
-    choosing = Choosing(sampling, 12, torch.device("cpu"), look)
+    picker = Picker(sampling, 12, torch.device("cpu"), look)
     logits = torch.randn(6, 12, generator=torch.Generator().manual_seed(1))
     for _ in range(2):  # drafts
         texts = [(dice_for(sampling, 12, seed), list[int]()) for seed in range(5)]
         for seed, (dice, _) in enumerate(texts):
             dice.commit([seed, seed + 1])
-        drafts = [choosing.begin(dice) for dice, _ in texts]
+        drafts = [picker.begin(World.of_tables(12).draft, dice) for dice, _ in texts]
         for number in range(6):
             row = logits[number : number + 1]
             expected = [dice.draw(dice.scores(row, [tokens]), [tokens]).item() for dice, tokens in texts]
             scores = [dice.scores(row, [tokens]) for dice, tokens in texts]
-            for i, launched in enumerate(choosing.launch_all(drafts, [row] * 5)):
+            for i, launched in enumerate(picker.launch_all(drafts, [row] * 5)):
                 token, chance, seen = launched.read()
                 assert (token, seen) == (expected[i], [number + 1] if look else [])
                 assert chance == pytest.approx(scores[i].softmax(-1)[0, token].item(), rel=1e-5)
@@ -83,20 +83,20 @@ def test_drafts_of_several_texts_choose_side_by_side(look: Look | None) -> None:
 
 
 def test_samples_that_sample_and_look_alike_share_what_was_captured() -> None:
-    choosings = Choosings(12, torch.device("meta"))  # neither a CPU nor able to capture
+    pickers = Pickers(12, torch.device("meta"))  # neither a CPU nor able to capture
     classifier = looking_at(features.GLANCE)
     looks = [estimate_of(classifier).look for _ in range(2)]
     sampling = Sampling(temperature=0.9)
-    first = choosings.of(sampling, looks[0])
-    assert first and first is choosings.of(Sampling(temperature=0.9, seed=5, max_new_tokens=7), looks[1])
-    others = [choosings.of(sampling, None), choosings.of(Sampling(temperature=0.8), looks[0])]
-    others.append(choosings.of(sampling, estimate_of(looking_at(features.GLANCE)).look))
+    first = pickers.of(sampling, looks[0])
+    assert first and first is pickers.of(Sampling(temperature=0.9, seed=5, max_new_tokens=7), looks[1])
+    others = [pickers.of(sampling, None), pickers.of(Sampling(temperature=0.8), looks[0])]
+    others.append(pickers.of(sampling, estimate_of(looking_at(features.GLANCE)).look))
     assert first not in others
 
 
 def test_a_processor_and_dice_that_read_choose_call_by_call() -> None:
-    assert Choosings(12, torch.device("cpu")).of(Sampling(), None) is None
-    assert Choosings(12, torch.device("meta")).of(Sampling(temperature=1.0, dice="ratio"), None) is None
+    assert Pickers(12, torch.device("cpu")).of(Sampling(), None) is None
+    assert Pickers(12, torch.device("meta")).of(Sampling(temperature=1.0, dice="ratio"), None) is None
 
 
 @on_a_gpu
@@ -111,7 +111,7 @@ def test_a_captured_draft_is_the_one_that_is_chosen_call_by_call(
     world, sampling = World(*runners), Sampling(max_new_tokens=40, **settings)  # type: ignore[arg-type]
     for _ in range(2):
         found = []
-        for world.choosings in (capturing, Calling):
+        for world.pickers in (capturing, Calling):
             decoded, recorder = world.run(RULES[rule], PROMPT, sampling, 3)
             found.append((decoded, [(draft.tokens, draft.stop) for draft in drafts_of(recorder)]))
         assert found[0] == found[1]
@@ -120,13 +120,14 @@ def test_a_captured_draft_is_the_one_that_is_chosen_call_by_call(
 @on_a_gpu
 def test_a_captured_choice_is_launched_without_a_stop(device: torch.device) -> None:
     sampling = Sampling(temperature=0.9, repetition_penalty=1.4)
-    choosing = Choosing(sampling, 97, device, looking_at(features.GLANCE).glance)
+    picker = Picker(sampling, 97, device, looking_at(features.GLANCE).glance)
     dice = dice_for(sampling, 97, 3)
     assert isinstance(dice, SharedDice)
     dice.commit([1, 2])
     logits = torch.randn(1, 97, device=device)
-    choosing.begin(dice).launch(logits)
+    draft = World.of_tables(97).draft
+    picker.begin(draft, dice).launch(logits)
     with refusing_waits():
-        choices = choosing.begin(dice)
-        told = [choices.launch(logits).own for _ in range(4)]
+        passes = picker.begin(draft, dice)
+        told = [passes.launch(logits).own for _ in range(4)]
     assert torch.stack(told).isfinite().all()

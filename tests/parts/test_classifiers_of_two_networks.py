@@ -31,7 +31,7 @@ def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClas
     return DraftClassifier(of_drafts.drafted, of_copies.drafted)
 
 
-@pytest.mark.parametrize("network", OF_DRAFTS)
+@pytest.mark.parametrize("network", OF_DRAFTS[:1])
 def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, network) -> None:  # type: ignore[no-untyped-def]
     drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
     ours, both = How().train(network, drafts, drafts), How("sources").train(network, labelled, labelled)

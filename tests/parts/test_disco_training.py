@@ -105,13 +105,6 @@ def test_the_area_under_the_curve_counts_pairs() -> None:
     assert metrics.area_under_roc(p, y) == pytest.approx(float(expected))
 
 
-def test_the_curves_end_where_they_must() -> None:
-    found = metrics.measure(torch.tensor([0.9, 0.6, 0.4, 0.2]), torch.tensor([1.0, 1.0, 0.0, 0.0]))
-    assert found.roc[0] == (1.0, 1.0) and found.roc[-1] == (0.0, 0.0)
-    assert found.f1 == found.auc == 1.0
-    assert sum(count for _, _, count in found.reliability) == 4
-
-
 @pytest.fixture(scope="module")
 def published() -> tuple[ModelPair, DraftClassifier]:
     ready = pair()

@@ -1,5 +1,5 @@
+import dataclasses
 import random
-import re
 import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks import coverage
 from decoding.choice import Choice, choose
 from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads
@@ -18,7 +17,6 @@ from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import ENDED, Stage, is_heavy, judge, report
 from tests.kit.snapshot import assert_recorded
 
-ROOT = Path(__file__).parents[2]
 Draw = Callable[[random.Random], float]
 
 NORMAL: Draw = lambda dice: dice.lognormvariate(0, 0.2)  # noqa: E731
@@ -44,10 +42,9 @@ def among(columns: Sequence[Column], pairs: Sequence[tuple[int, int]], planned: 
 
 
 @pytest.mark.parametrize("draw", DISTRIBUTIONS)
-@pytest.mark.parametrize("prompts", [8, 24])
-def test_intervals_of_eight_equal_strategies_hold_together_whatever_the_noise(draw: Draw, prompts: int) -> None:
+def test_intervals_of_eight_equal_strategies_hold_together_whatever_the_noise(draw: Draw) -> None:
     dice = random.Random(4)
-    missed = sum(misses(equals(dice, draw, prompts, 8)) for _ in range(100))
+    missed = sum(misses(equals(dice, draw, 8 + 16 * (number % 2), 8)) for number in range(100))
     assert missed <= 10  # 4 % would be 4, with a standard error of 2
 
 
@@ -80,15 +77,6 @@ def test_more_strategies_take_more_prompts_to_have_an_interval(strategies: int, 
     assert all(low is not None for low, _ in among(columns, pairs))
     fewer = [dict(list(column.items())[:-1]) for column in columns]
     assert all(low is None for low, _ in among(fewer, pairs))
-
-
-def test_the_documents_give_the_rule_of_thumb_that_is_told_before_a_run() -> None:
-    rows = re.findall(r"^\| (\d+) \| (\d+ %) \|", (ROOT / "docs" / "verdict.md").read_text(), re.MULTILINE)
-    assert [prompts for prompts, _ in rows] == ["8", "12", "24", "48", "100"]
-    for prompts, seen in rows:
-        words = outlook(int(prompts), 1)
-        assert f"differences of {seen} or more" in words and not are_too_few(int(prompts), 1)
-        assert ("About 100 prompts show" in words) is (int(prompts) < 100)
 
 
 def test_prompts_that_give_no_interval_are_told_before_they_are_decoded() -> None:
@@ -289,9 +277,7 @@ def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
 
     def samples(every: Sequence[Choice]) -> list[SampleResult]:
         return [
-            SampleResult(
-                **{**_fields(sample(c.label, p, 200 if c.strategy == "static" else 100, c.load)), "prefill_ns": read}
-            )
+            dataclasses.replace(sample(c.label, p, 200 if c.strategy == "static" else 100, c.load), prefill_ns=read)
             for c, read in zip(every, [20_000_000, 80_000_000] * (len(every) // 2), strict=True)
             for p in range(8)
         ]
@@ -303,10 +289,6 @@ def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
     assert both["static:4 @2"]["speedup"]["ratio"] == pytest.approx(120 / 130)
 
 
-def _fields(sample: SampleResult) -> dict[str, Any]:
-    return {name: getattr(sample, name) for name in SampleResult.__slots__}
-
-
 def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests() -> None:
     """Decoding alone put the strategy first whose requests wait longest."""
     load, dice = Load(4), random.Random(1)
@@ -314,11 +296,9 @@ def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests()
     reads = {"autoregressive": 0, "static:1": 300, "static:2": 10}
     decodes = {"autoregressive": 100.0, "static:1": 190.0, "static:2": 150.0}
     samples = [
-        SampleResult(
-            **{
-                **_fields(sample(c.label, p, decodes[c.settings] * dice.lognormvariate(0, 0.02), load)),
-                "prefill_ns": reads[c.settings] * 10**6,
-            }
+        dataclasses.replace(
+            sample(c.label, p, decodes[c.settings] * dice.lognormvariate(0, 0.02), load),
+            prefill_ns=reads[c.settings] * 10**6,
         )
         for c in choices
         for p in range(24)
@@ -330,10 +310,3 @@ def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests()
 
 def test_a_machine_is_heavily_used_where_most_looks_say_so() -> None:
     assert is_heavy([BUSY] * 3) and not is_heavy([BUSY, "", ""]) and not is_heavy([])
-
-
-def test_intervals_of_prompts_drawn_from_a_run_hold_the_ratios_over_all_its_prompts() -> None:
-    rows = compared(noisy(140, 0.2, 60, 1), noisy(110, 0.2, 60, 2), noisy(90, 0.1, 60, 3))["rows"]
-    told = coverage.of_run({"baseline": "autoregressive", "strategies": [*rows.values()]}, draws=10)
-    assert told["truth"]["static:1"] == rows["static:1"]["speedup"]["ratio"]
-    assert min(told["held"].values()) >= 0.8

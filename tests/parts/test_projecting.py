@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks._measured_card import card_of, rising_by_batch
+from benchmarks._measured_card import rising_by_batch
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
@@ -18,9 +18,17 @@ from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.player import Player
-from decoding.replay.projecting.document import ACCEPTANCES, PRICES, document, draw_map, pair_on, priced
-from decoding.replay.projecting.projecting import ProjectionInputs, by_batch, project
-from decoding.replay.projecting.texts import acceptance, with_acceptance
+from decoding.replay.projecting import (
+    ACCEPTANCES,
+    PRICES,
+    ProjectionInputs,
+    acceptance,
+    document,
+    draw_map,
+    priced,
+    project,
+    with_acceptance,
+)
 from decoding.strategies import STRATEGIES
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.worlds import looking_at, some_classifier
@@ -42,6 +50,13 @@ def ready() -> tuple[ModelPair, ProjectionInputs]:
     return found, ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True), found.vocab, some_classifier())
 
 
+@pytest.fixture(scope="module")
+def few(ready: tuple[ModelPair, ProjectionInputs]) -> ProjectionInputs:
+    """Texts of 3 tokens, whose map is drawn in a moment."""
+    found, short = ready[0], dataclasses.replace(SHARED, max_new_tokens=3)
+    return ProjectionInputs.of(study(found, PROMPTS[:2], short, tails=True), found.vocab, some_classifier())
+
+
 def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type: ignore[no-untyped-def]
     found, material = ready
     counts = study(found, PROMPTS, SHARED, tails=True).play(choose("static", {"lookahead": 3}))
@@ -61,22 +76,15 @@ def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recor
     assert paths not in changed.settings()["tree"] != []
 
 
-def test_every_strategy_has_its_best_setting_at_every_batch(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
+def test_every_strategy_has_its_best_setting_at_every_batch_also_of_texts_shorter_than_a_draft(few) -> None:  # type: ignore[no-untyped-def]
     card = with_costs(target={1: [(1, 1.0)], 4: [(4, 1.2)]}, steps={1: [(1, 0.1)], 4: [(4, 0.2)]})
-    found = dict(by_batch(project(material, card)))
-    for batch, rows in found.items():
-        strategies = {row.choice.strategy for row in rows}
-        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup", "hybrid"} <= strategies
-        assert [row.tokens_per_s for row in rows] == sorted((row.tokens_per_s for row in rows), reverse=True)
-        ahead = next(row for row in rows if row.choice.strategy == "ssd")
-        assert ahead.tokens_per_s_device == pytest.approx(batch * ahead.tokens_per_s / 2)
-
-
-def test_texts_shorter_than_a_draft_are_projected() -> None:
-    found, short = pair(), dataclasses.replace(SHARED, max_new_tokens=3)
-    material = ProjectionInputs.of(study(found, PROMPTS, short, tails=True), found.vocab, some_classifier())
-    assert "ssd-disco" in {row.choice.strategy for row in project(material, EVEN)}
+    every = project(few, card)
+    for batch in (1, 4):
+        rows = {row["strategy"]: row for row in every if row["batch"] == batch}
+        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup", "hybrid"} <= rows.keys()
+        speeds = [row["tokens_per_s"] for row in rows.values()]
+        assert speeds == sorted(speeds, reverse=True)
+        assert rows["ssd"]["tokens_per_s_device"] == pytest.approx(batch * rows["ssd"]["tokens_per_s"] / 2)
 
 
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])
@@ -116,53 +124,40 @@ def test_estimates_that_were_calibrated_stay_so(ready) -> None:  # type: ignore[
         assert sum(rows) / len(rows) == pytest.approx(wanted, abs=0.01)
 
 
-def test_the_map_has_a_best_strategy_in_every_field_and_the_pair_as_a_point(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    fields = draw_map(dataclasses.replace(material, texts=material.texts[:2]), EVEN)
-    assert [(each.price, each.acceptance) for each in fields] == [(p, a) for a in ACCEPTANCES for p in PRICES]
-    for field in fields:
-        assert field.speedups[field.best] == max(field.speedups.values())
-    dear = next(each for each in fields if (each.price, each.acceptance) == (0.6, 0.3))
-    assert dear.speedups["static"] < 1
-    assert pair_on(material, EVEN) == (pytest.approx(0.1), acceptance(material.texts))
-    assert priced(EVEN, 0.35).costs.draft(1) == pytest.approx(0.35)
-
-
-def test_a_projection_says_that_it_is_simulated_and_counts_its_progress(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
+def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_counts_its_progress(few) -> None:  # type: ignore[no-untyped-def]
     told: list[tuple[str, int, int]] = []
-    few = dataclasses.replace(material, texts=material.texts[:2])
     found = document(few, EVEN, SHARED, on_progress=lambda *step: told.append(step))
-    assert (found["format"], found["label"]) == ("drafthouse.projection/1", "simulated")
+    assert (found["format"], found["label"], found["misfit"]) == ("drafthouse.projection/1", "simulated", "")
     assert Card.from_dict(found["card"]) == EVEN
     for phase in ("projecting", "drawing the map"):
         steps = [(done, due) for name, done, due in told if name == phase]
         assert [done for done, _ in steps] == list(range(1, steps[-1][1] + 1))
-
-
-def test_a_projection_names_what_it_leaves_out_and_a_classifier_trained_for_another_sampling(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    few = dataclasses.replace(material, texts=material.texts[:1])
-    found = document(few, EVEN, SHARED)
+    fields = found["map"]["fields"]
+    assert [(each["price"], each["acceptance"]) for each in fields] == [(p, a) for a in ACCEPTANCES for p in PRICES]
+    for field in fields:
+        assert field["speedups"][field["best"]] == max(field["speedups"].values())
+    assert next(each for each in fields if each["price"] == 0.6)["speedups"]["static"] < 1
+    assert found["map"]["pair"] == {"price": pytest.approx(0.1), "acceptance": acceptance(few.texts)}
+    assert priced(EVEN, 0.35).costs.draft(1) == pytest.approx(0.35)
     ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
-    ranked |= {
-        "tree:4x2",
-        "suffix:memory=true",
-        "suffix:classifier=newest",
-        "lookup:classifier=newest",
-        "hybrid:classifier=newest",
+    ranked |= {"tree:4x2", "suffix:memory=true"} | {
+        f"{slug}:classifier=newest" for slug in ("suffix", "lookup", "hybrid")
     }
     kinds = {Choice.of(row).kind for row in found["settings"]}
     assert ranked == kinds - {"autoregressive"} | found["left_out"].keys()
-    assert found["left_out"].keys() == {"schedule", "tree:4x2"}
-    assert all(found["left_out"].values()) and found["misfit"] == ""
+    assert found["left_out"].keys() == {"schedule", "tree:4x2"} and all(found["left_out"].values())
+
+
+def test_what_is_left_out_has_a_reason_and_a_classifier_of_another_sampling_a_warning(ready) -> None:  # type: ignore[no-untyped-def]
+    _, material = ready
     plain = some_classifier()
     trained = dataclasses.replace(plain, card={**plain.card, "sampling": Sampling().to_dict()})
-    warned = document(dataclasses.replace(few, classifier=trained), EVEN, SHARED)["misfit"]
+    none = dataclasses.replace(material, classifier=trained, is_undrafted=True)
+    warned = document(none, EVEN, SHARED, cancelled=lambda: True)["misfit"]
     assert warned.startswith("This projection uses a classifier that was trained with temperature 0.0")
-    of_drafts = dataclasses.replace(few, classifier=looking_at(features.QUICK)).left_out()
+    of_drafts = dataclasses.replace(material, classifier=looking_at(features.QUICK)).left_out()
     assert of_drafts["suffix:classifier=newest"] == "the classifier has not learned from copied tokens"
-    without = dataclasses.replace(few, classifier=None).left_out(fixes_the_text=False)
+    without = dataclasses.replace(material, classifier=None).left_out(fixes_the_text=False)
     assert without["disco"] == "this pair has no classifier" and "fixed text" in without["ssd"]
 
 
@@ -170,13 +165,6 @@ def test_a_cancelled_projection_ends_early(ready) -> None:  # type: ignore[no-un
     _, material = ready
     assert project(material, EVEN, cancelled=lambda: True) == []
     assert draw_map(material, EVEN, cancelled=lambda: True) == []
-
-
-def test_a_card_of_this_machine_can_be_read_and_projected_onto(ready) -> None:  # type: ignore[no-untyped-def]
-    found, material = ready
-    card = card_of(found, PROMPTS, SHARED, [1], "tables", "a test")
-    assert Card.from_dict(card.to_dict()).draft_devices == 0  # tables have no process of their own
-    assert material.speed(choose("static"), card, 1) > 0
 
 
 def test_prices_that_noise_made_fall_with_more_texts_rise_again_and_make_a_card() -> None:

@@ -22,7 +22,7 @@ from decoding.trace.events import Recorder
 from tests.kit.pairs import pair
 from worker.jobs.comparison.messages import Audited, Grew, TracesGrown, Which
 from worker.jobs.comparison.tracing import which
-from worker.terminal.compare import TraceFile
+from worker.terminal.hearing import TraceFile
 
 pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)

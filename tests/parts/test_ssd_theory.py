@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Sequence
 
 import pytest
 
@@ -45,7 +44,7 @@ WORLDS = {
 
 
 @pytest.mark.parametrize("name", WORLDS)
-@pytest.mark.parametrize("batch", [1, 2, 8])
+@pytest.mark.parametrize("batch", [1, 4])
 def test_the_speed_up_is_that_of_a_world_played_out(name: str, batch: int) -> None:
     assert WORLDS[name].speedup(batch) == pytest.approx(played(WORLDS[name], batch), rel=0.01)
 
@@ -106,20 +105,6 @@ def test_no_branch_always_misses_and_too_few_points_have_no_slope() -> None:
     assert PowerLaw(3.0, 0.5).miss(1) == 1.0
     assert power_law({4: 0.2, 8: 0.0}) == PowerLaw(0.2, 0.0)
     assert power_law({}) == PowerLaw(0.0, 0.0)
-
-
-def test_among_all_fan_outs_the_best_is_the_papers_capped_geometric_one() -> None:
-    """Seven branches over four outcomes at an acceptance of 0.8: brute force finds the shape that the paper derives,
-    many for a rejected first token, fewer further on, most where all were accepted."""
-    law, chances = PowerLaw(0.28, 0.54), count_probabilities([0.8] * 3)
-    lists = [fan for fan in itertools.product(range(1, 9), repeat=4) if sum(fan) == 12]
-
-    def hits(fan: Sequence[int]) -> float:
-        return sum(chance * (1 - law.miss(branches)) for chance, branches in zip(chances, fan, strict=True))
-
-    best = max(lists, key=hits)
-    assert best[0] >= best[1] >= best[2] < best[3] == max(best)
-    assert hits(best) > hits((3, 3, 3, 3))
 
 
 @pytest.mark.parametrize("acceptance", [0.3, 0.8])

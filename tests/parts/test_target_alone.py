@@ -104,7 +104,7 @@ def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: 
 def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: ModelPair) -> None:
     dice = dice_for(SAMPLING, target_alone.vocab, 0)
     parts = Parts(
-        target_alone.target, None, dice, Clock(), (), target_alone.classifier, target_alone.choosings
+        target_alone.target, None, dice, Clock(), (), target_alone.classifier, target_alone.pickers
     )  # fmt: skip
     with pytest.raises(BadStrategy, match="says needs_draft=False and asks the draft model"):
         build(choose("static"), parts)

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.dice.verify import by_equality, by_ratio, certain, choose
+from decoding.dice.verify import by_equality, by_ratio, certain, choose_each
 
 VOCAB = 5
 
@@ -16,11 +16,13 @@ def distribution(seed: int) -> torch.Tensor:
 
 
 def steps(weights: torch.Tensor) -> list[tuple[int, float]]:
-    """Every token `choose` can give, with the length of the interval of numbers that give it."""
+    """Every token `choose_each` can give, with the length of the interval of numbers that give it."""
     total = weights.sum()
     edges = [0.0, *(weights.cumsum(-1) / total).tolist()]
     return [
-        (int(choose(weights, (low + high) / 2)), high - low) for low, high in itertools.pairwise(edges) if high > low
+        (int(choose_each(weights[None], [(low + high) / 2])), high - low)
+        for low, high in itertools.pairwise(edges)
+        if high > low
     ]
 
 

@@ -95,27 +95,15 @@ def test_each_cause_of_a_run_made_by_hand_has_its_own_bar():
     assert told["baseline"] == pytest.approx(1e9 / 120)
 
 
-def test_every_bar_begins_where_the_one_before_ended_and_the_last_ends_at_what_was_measured():
-    rows = report((ALONE, STATIC), {"autoregressive": "", "static:2": ""}, [alone(), static().sample(STATIC)])
-    told, row = rows[1]["why"], rows[1]
-    steps = told["steps"]
-    assert [step["from"] for step in steps] == [told["bound"], *(step["to"] for step in steps[:-1])]
-    assert steps[-1]["to"] == pytest.approx(told["measured"]) == pytest.approx(row["tokens_per_s"])
-    assert sum(step["from"] - step["to"] for step in steps) == pytest.approx(told["bound"] - told["measured"])
-
-
 def test_a_stop_at_which_no_strategy_drafted_is_counted_as_unknown_and_said():
     told = found(alone(), static().sample(STATIC))["static:2"]
     assert told["unknown"] == 2 and ns(told)["early"] == 2 * ROW
     assert "No strategy drafted at 2 of the stops" in told["sentence"]
 
 
-def test_another_text_says_nothing_about_this_one():
+def test_another_text_and_copied_drafts_say_nothing_about_the_pairs_draft_along_this_one():
     other = long().sample(LONG, tokens=(1, 2, 3, 4, 5, 6, 7, 0))
     assert found(alone(), static().sample(STATIC), other)["static:2"]["unknown"] == 2
-
-
-def test_copied_drafts_say_nothing_about_the_pairs_draft():
     copied = Trace().play(4, 3, drafting=1, source="copied").play(4, 2, drafting=1, source="copied").play(0, 0)
     lookup = choose("lookup", {})
     told = found(alone(), static().sample(STATIC), copied.sample(lookup), choices=(ALONE, STATIC, lookup))
@@ -144,19 +132,6 @@ def test_time_in_which_the_draft_finishes_its_step_is_waiting():
     trace.play(1, 1, drafting=20, source="hit")
     told = found(alone(), trace.sample(AHEAD, TOKENS[:4]), choices=(ALONE, AHEAD))[AHEAD.label]
     assert ns(told)["waits"] == 20 and ns(told)["drafting"] == 10
-
-
-@pytest.mark.parametrize("cause", [BOUND, *CAUSES])
-def test_the_rounds_behind_a_bar_add_up_to_it(cause):
-    mine, other = static(), long().sample(LONG)
-    sample = mine.sample(STATIC)
-    told, texts = found(alone(), sample, other)["static:2"], Texts([sample, other])
-    rounds = list(rounds_behind(mine.events, texts.ends(sample), ROW, lambda verdict: 0.0))
-    behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
-    expected = {BOUND: {2, 3, 4}, "early": {1}, "rejected": {2}, "drafting": {1, 2, 3}, "width": {1, 2, 3},
-                "overhead": {1, 2, 3, 4}}  # fmt: skip
-    assert set(behind) == expected.get(cause, set())
-    assert sum(behind.values()) == (3 * ROW if cause == BOUND else ns(told).get(cause, 0))
 
 
 def test_the_largest_loss_is_the_one_that_is_advised_on():
@@ -241,28 +216,27 @@ def test_a_run_that_cannot_be_divided_shows_what_was_measured():
     assert whole == pytest.approx([8e9 / 800, 8e9 / (800 + PREFILL), 8e9 / (1300 + PREFILL)])
 
 
-@pytest.mark.parametrize("cause", [BOUND, *CAUSES])
-def test_under_load_the_rounds_behind_a_bar_add_up_to_it(cause):
+def test_the_rounds_behind_a_bar_add_up_to_it():
     mine, other = among(), long().sample(LONG.at(FOUR))
     sample = mine.sample(AMONG)
-    told, texts = (
-        found(crowd(), sample, other, choices=(CROWD, AMONG, LONG.at(FOUR)))[AMONG.label],
-        Texts([sample, other]),
-    )
+    told = found(crowd(), sample, other, choices=(CROWD, AMONG, LONG.at(FOUR)))[AMONG.label]
     for_prompts = partial(passes.by_prompts, line=passes.usual(passes.of([sample])))
-    rounds = list(rounds_behind(mine.events, texts.ends(sample), told["row_ns"], for_prompts))
-    behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
-    if cause in ("others", "prompts"):
-        assert set(behind) == ({3, 4} if cause == "others" else {1, 2})
-    assert sum(behind.values()) == (3 * 200 if cause == BOUND else ns(told).get(cause, 0))
+    ends = Texts([sample, other]).ends(sample)
+    rounds = list(rounds_behind(mine.events, ends, told["row_ns"], for_prompts))
+    expected = {BOUND: {2, 3, 4}, "early": {1}, "rejected": {2}, "drafting": {1, 2, 3}, "others": {3, 4},
+                "prompts": {1, 2}, "width": {1, 2, 3, 4}, "overhead": {1, 2, 3, 4}}  # fmt: skip
+    for cause in (BOUND, *CAUSES):
+        behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
+        assert set(behind) == expected.get(cause, set()), cause
+        assert sum(behind.values()) == (3 * 200 if cause == BOUND else ns(told).get(cause, 0)), cause
 
 
-@pytest.mark.parametrize("load", [Load(3), Load(rate=400)], ids=str)
-def test_the_bars_of_a_real_run_under_load_add_up_to_what_was_measured(load):
-    choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3,ssd:3,branches=4")]
+def test_the_bars_of_a_real_run_under_load_add_up_to_what_was_measured():
+    choices = [choice.at(Load(3)) for choice in parse_choices("autoregressive,static:3,ssd:3,branches=4")]
     samples = decoded(choices, SAMPLINGS["greedy"])
     for row in report(choices, {choice.label: "" for choice in choices}, samples)[1:]:
         told = row["why"]
+        assert [step["from"] for step in told["steps"]] == [told["bound"], *(step["to"] for step in told["steps"][:-1])]
         assert told["steps"][-1]["to"] == pytest.approx(told["measured"]) == pytest.approx(row["tokens_per_s"])
         own = [sample for sample in samples if sample.strategy == row["label"]]
         assert max(texts for sample in own for texts, *_ in sample.spent.passes) > 1

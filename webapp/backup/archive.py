@@ -25,7 +25,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from io import BufferedReader, BytesIO
+from io import BufferedReader
 from pathlib import Path
 from typing import IO, Any
 
@@ -77,7 +77,7 @@ class Writer:
     """Writes members in order and never goes back, so the file may be a pipe."""
 
     def __init__(self, out: IO[bytes], *, version: str, made: datetime) -> None:
-        self._tar = tarfile.TarFile.open(fileobj=out, mode="w|", format=tarfile.USTAR_FORMAT)
+        self._out = out
         self._mtime = int(made.timestamp())
         self._members: dict[str, list[Any]] = {}
         self._head = {"format": FORMAT, "version": version, "made": made.isoformat()}
@@ -86,14 +86,14 @@ class Writer:
     def add(self, name: str, content: bytes) -> None:
         about = tarfile.TarInfo(name)
         about.size, about.mode, about.mtime = len(content), 0o600, self._mtime
-        self._tar.addfile(about, BytesIO(content))
+        self._out.write(about.tobuf(tarfile.USTAR_FORMAT) + content + bytes(-len(content) % tarfile.BLOCKSIZE))
         self._members[name] = [len(content), hashlib.sha256(content).hexdigest()]
 
     def close(self, about: dict[str, Any]) -> BackupManifest:
         content = json.dumps({**self._head, **about, "members": dict(self._members)}, indent=1).encode()
         self.add(MANIFEST, content)
         self.add(SEAL, hashlib.sha256(content).hexdigest().encode())
-        self._tar.close()
+        self._out.write(bytes(2 * tarfile.BLOCKSIZE))
         return BackupManifest.read(content)
 
 
@@ -101,6 +101,7 @@ class Archive:
     """A backup open for random access. Nothing in it is trusted before `verify`."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        file.seek(0)
         try:
             self._tar = tarfile.TarFile.open(fileobj=file, mode="r:")
         except (tarfile.TarError, ValueError):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -21,8 +20,7 @@ from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, RecordedSet, best_of_kinds
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
 from decoding.replay.planning_at_load import plan_at_load
-from decoding.replay.projecting.document import MAPPING, PROJECTING, document
-from decoding.replay.projecting.projecting import ProjectionInputs
+from decoding.replay.projecting import MAPPING, PROJECTING, ProjectionInputs, document
 from worker import noise
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -54,8 +52,7 @@ def oracle(order: PairOrder, lookahead: int, pair: ModelPair, emit: Emit, cancel
     if cancelled():
         return {}
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, recorded.drafted, lookahead, recorded.copied)
-    return {"format": ORACLE_FORMAT, **dataclasses.asdict(found)}
+    return {"format": ORACLE_FORMAT, **analyse(names, recorded.drafted, lookahead, recorded.copied)}
 
 
 @dataclass

@@ -21,7 +21,7 @@ from worker.terminal.arguments import Arguments
 from worker.terminal.servers import AskedServer, about
 
 if TYPE_CHECKING:
-    from worker.terminal.compare import Heard
+    from worker.terminal.hearing import Heard
 
 FORMAT = "drafthouse.compare/2"
 

@@ -7,6 +7,7 @@ import argparse
 import hashlib
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -57,6 +58,8 @@ def main(argv: Sequence[str]) -> None:
     try:
         upload = send(Service(asked.to), asked.path[0].resolve().name, files)
     except (ServiceRefused, OSError) as error:
+        if isinstance(error, OSError) and not error.filename:
+            sys.stderr.write("\nIt stopped. The same command goes on with what is missing.\n")
         exit_with(error)
     if upload["state"] != "complete":
         sys.stderr.write(f"{upload['reason']}\n")
@@ -93,8 +96,11 @@ def _put(service: Service, address: str, piece: bytes, is_direct: bool) -> None:
         service.put(address, piece)
         return
     straight = urllib.request.Request(offer["url"], piece, {"Content-Type": "application/octet-stream"}, method="PUT")
-    with urllib.request.urlopen(straight, timeout=PATIENCE):
-        pass
+    try:
+        with urllib.request.urlopen(straight, timeout=PATIENCE):
+            pass
+    except urllib.error.HTTPError as error:  # its file name is the signed address
+        raise OSError(f"the bucket answers {error.code} {error.reason}") from None
     if not service.ask("POST", address)["is_here"]:
         raise OSError("the bucket took a piece, and it is not there")
 

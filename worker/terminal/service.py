@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 HERE = "http://127.0.0.1:8000"
 PATIENCE = 120  # s for one answer
 REFUSED, UNREACHABLE = 2, 3  # exit codes
+OF_A_PROXY = (502, 504)  # with nobody behind it
 
 
 class ServiceRefused(Exception):
@@ -54,6 +55,8 @@ class Service:
             with urllib.request.urlopen(request, timeout=PATIENCE) as answer:
                 return bytes(answer.read())
         except urllib.error.HTTPError as error:
+            if error.code in OF_A_PROXY:
+                raise OSError(f"{error.code} {error.reason}") from None
             raise ServiceRefused(error.code, _sentence(error)) from None
         except HTTPException as error:  # an address that cannot be one, or an answer that is no HTTP
             raise OSError(f"{type(error).__name__} {error}") from None

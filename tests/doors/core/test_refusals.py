@@ -19,8 +19,6 @@ from webapp.core.version import version
         ("GET", "jobs/", {"Host": "evil.example"}, 400, "Use another address"),
         ("GET", "nothing/", {}, 404, "Check the address."),
         ("GET", "jobs/?state=lost", {}, 400, "state is 'lost'. It can be queued, "),
-        ("GET", "samples/?run=x", {}, 400, "run is 'x'. It must be an id."),
-        ("GET", "comparisons/?binned=perhaps", {}, 400, "binned is 'perhaps'. It can be true or false."),
     ],
 )
 def test_a_refusal_says_what_to_do(world, method, address, headers, status, told):

@@ -10,10 +10,8 @@ from webapp.comparisons.models import Comparison
 
 
 @pytest.mark.parametrize(
-    "address",
-    ["samples/?run=", "shares/?comparison=", "studies/?pair=", "jobs/?state=", "runs/?conditions=", "runs/?since=",
-     "comparisons/?binned=perhaps", "users/?is_active=", "jobs/?ordering="],
-)  # fmt: skip
+    "address", ["samples/?run=", "jobs/?state=", "runs/?since=", "comparisons/?binned=perhaps", "jobs/?ordering="]
+)
 def test_a_filter_that_cannot_be_read_is_refused_by_name(world, address):
     world.alice.is_operator = True
     world.alice.save()
@@ -39,24 +37,17 @@ def test_a_name_that_a_body_does_not_know_is_refused_by_name(world):
     assert told["field"] == "sate" and told["detail"].endswith("Did you mean state?")
 
 
-@pytest.mark.parametrize(
-    ("address", "body", "field"),
-    [
+def test_in_json_a_number_is_no_text_and_a_text_no_number(world):
+    things = {name: thing.pk for name, thing in one_of_everything(world).items()}
+    for address, body, field in (
         ("teams/", {"name": 0}, "name"),
-        ("invitations/", {"role": "member", "days": "1"}, "days"),
         ("invitations/", {"role": "member", "days": True}, "days"),
         ("comparisons/{comparisons}/shares/", {"days": 1, "hides_texts": 0}, "hides_texts"),
         ("comparisons/{comparisons}/clone/", {"sampling": {"stop": ["a", 0]}}, "sampling.stop"),
-        ("queues/cpu/pause/", {"reason": 0}, "reason"),
-    ],
-)  # fmt: skip
-def test_in_json_a_number_is_no_text_and_a_text_no_number(world, address, body, field):
-    world.alice.is_operator = True
-    world.alice.save()
-    things = {name: thing.pk for name, thing in one_of_everything(world).items()}
-    answer = world.api(world.alice).post(f"/api/v1/{address.format(**things)}", body)
-    assert (answer.status_code, answer.json()["field"]) == (400, field)
-    assert "it must be" in answer.json()["detail"]
+    ):
+        answer = world.api(world.alice).post(f"/api/v1/{address.format(**things)}", body)
+        assert (answer.status_code, answer.json()["field"]) == (400, field)
+        assert "it must be" in answer.json()["detail"]
 
 
 KNOWN = "is not one of autoregressive, static,"

@@ -69,14 +69,9 @@ DEEP = '{"messages": [{"role": "user", "content": "a"}], "tools": [' + '{"a":' *
         '{"messages": ' + "[" * 50_000,
         DEEP,
         '{"messages": [{"role": "user", "content": "a\\u0000"}]}',
-        '{"messages": [{"role": "user", "content": "a", "name": "\\udfff"}]}',
         '{"messages": [{"role": "user", "content": "a"}], "timestamp": "0001-01-01T00:00:00+23:59"}',
-        '{"messages": [{"role": "user", "content": "a"}], "max_tokens": ' + "9" * 39 + "}",
         '{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "tool_calls": '
         '[{"function": {"name": "f", "arguments": "' + "[" * 50_000 + '"}}]}, {"role": "tool", "content": {}}]}',
-        '{"turns": ' + json.dumps(["a"] * 300) + "}",
-        '{"custom_id": "a", "body": {"messages": [{"role": "user", "content": [{"type": "image_url"}]}]}}',
-        "\n".join(f'{{"id": "{n}", "turns": {json.dumps(["a"] * 250)}}}' for n in range(401)),
     ],
 )
 def test_a_file_made_to_hurt_gets_a_sentence_and_leaves_nothing(world, text):

@@ -46,16 +46,18 @@ def test_registering_it_asks_a_worker_to_look(world):
     assert [job.kind for job in Job.objects.order_by("created")] == ["check-model", "fetch-model"]
 
 
-@pytest.mark.parametrize("name", ["pytorch_model.bin", "sub/optimizer.pth"])
-def test_pickles_are_refused_with_the_reason(world, name):
-    with pytest.raises(Invalid, match="is a pickle, which can run any code"):
-        examine(world, make.checkpoint(**{name: b"\x80\x04."}))
-
-
-@pytest.mark.parametrize("name", ["vocab.txt", "extra.json", "tokenizer.model", "model.safetensors"])
-def test_a_pickle_under_another_name_is_refused(world, name):
-    with pytest.raises(Invalid):
-        examine(world, make.checkpoint(**{name: b"\x80\x04\x95\x00\x00\x00\x00\x00\x00\x00\x00."}))
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [
+        ("sub/optimizer.pth", "is a pickle, which can run any code"),
+        ("modeling_x.py", "never runs code that was sent"),
+        ("vocab.txt", "is not text"),
+        ("tokenizer.model", "is not a SentencePiece model"),
+    ],
+)
+def test_what_could_run_is_refused_under_whatever_name(world, name, told):
+    with pytest.raises(Invalid, match=told):
+        examine(world, make.checkpoint(**{name: b"\x80\x04\x95\x00\x00."}))
 
 
 GGUF = b"GGUF" + bytes(100)
@@ -113,42 +115,23 @@ def test_what_is_no_model_of_its_own_is_named(world, files, says):
         examine(world, files)
 
 
-@pytest.mark.parametrize("name", ["modeling_x.py", "lib.so"])
-def test_code_is_refused(world, name):
-    with pytest.raises(Invalid, match="never runs code that was sent"):
-        examine(world, make.checkpoint(**{name: b"print()"}))
-
-
 @pytest.mark.parametrize(
     "config",
-    [b"[]", b"[" * 100_000, b" " * (1 << 20) + b"{}", spoilt(model_type="a\0"), spoilt(vocab_size=1 << 40),
-     spoilt(num_hidden_layers=9_999), spoilt(architectures=[]), spoilt(model_type=None)],
-)  # fmt: skip
+    [b"[]", b" " * (1 << 20) + b"{}", spoilt(model_type="a\0"), spoilt(vocab_size=1 << 40), spoilt(architectures=[])],
+)
 def test_a_config_that_cannot_be_read_is_refused(world, config):
     with pytest.raises(Invalid, match=r"config\.json"):
         examine(world, make.checkpoint(**{"config.json": config}))
 
 
-@pytest.mark.parametrize("spoil", [
-    lambda whole: b"", lambda whole: whole[:-1], lambda whole: whole.replace(b"F32", b"F 2"),
-    lambda whole: (1 << 40).to_bytes(8, "little") + whole[8:], lambda whole: make.safetensors({"a": [2, 2]}),
-])  # fmt: skip
-def test_weights_that_do_not_add_up_are_refused(world, spoil):
-    """The engine judges their headers (tests/parts/test_checkpoints.py)."""
+def test_weights_that_do_not_add_up_or_are_missing_and_remote_code_are_refused(world):
+    """The engine judges folders (tests/parts/test_checkpoints.py)."""
     files = make.checkpoint()
-    with pytest.raises(Invalid, match=r"model\.safetensors|the weights hold"):
-        examine(world, {**files, "model.safetensors": spoil(files["model.safetensors"])})
-
-
-def test_missing_parts_are_named_and_remote_code_is_refused(world):
-    for part in ("config.json", "tokenizer.json", "model.safetensors"):
-        files = make.checkpoint()
-        del files[part]
+    with pytest.raises(Invalid, match=r"model\.safetensors"):
+        examine(world, {**files, "model.safetensors": files["model.safetensors"][:-1]})
+    for part in ("config.json", "model.safetensors"):
         with pytest.raises(Invalid, match=r"(There is|The model has) no"):
-            examine(world, files)
-    index = json.dumps({"weight_map": {"model.norm.weight": "model-00002-of-00002.safetensors"}}).encode()
-    with pytest.raises(Invalid, match="The model lacks 1 of the 1 weight files"):
-        examine(world, make.checkpoint(**{"model.safetensors.index.json": index}))
+            examine(world, {name: content for name, content in files.items() if name != part})
     config = spoilt(auto_map={"AutoModelForCausalLM": "modeling_x.X"})
     with pytest.raises(Invalid, match="remote code"):
         examine(world, make.checkpoint(**{"config.json": config}))
@@ -156,9 +139,8 @@ def test_missing_parts_are_named_and_remote_code_is_refused(world):
 
 @pytest.mark.parametrize(
     "hub_id",
-    ["http://169.254.169.254/x", "https://evil.example/a/b", "../../etc", "a/b/c", "a", "/a/b", "a/..", "file:///a",
-     "a/b?x", "a/b#x", "-a/b", "user@host/b", "a b/c"],
-)  # fmt: skip
+    ["https://evil.example/a/b", "../../etc", "a/b/c", "a", "a/..", "a/b?x", "user@host/b"],
+)
 def test_only_an_id_of_the_hub_is_taken_never_an_address(world, hub_id):
     answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "hub_id": hub_id})
     assert (answer.status_code, answer.json()["field"]) == (400, "hub_id")
@@ -187,9 +169,7 @@ def test_the_id_of_a_hub_model_may_name_its_revision(world):
     assert Job.objects.count() == 1
 
 
-@pytest.mark.parametrize(
-    "path", ["/etc", "/models", "/models/../etc", "/models/a/../../etc", "models/a", "/modelsx/a", "~/x"]
-)
+@pytest.mark.parametrize("path", ["/models", "/models/a/../../etc", "models/a", "/modelsx/a"])
 def test_only_paths_below_the_operators_folders_are_taken(world, settings, path):
     settings.MODEL_ROOTS = ["/models"]
     answer = world.api(world.bob).post("/api/v1/models/", {"name": "x", "path": path})
@@ -230,17 +210,12 @@ def test_what_has_not_changed_is_not_sent_again_and_what_has_is_not_changed_blin
     seen = client.get(address)["ETag"]
     again = client.get(address, headers={"If-None-Match": f'W/"other", {seen}'})
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", seen)
-    client.patch(address, {"name": "new"})
-    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "new"
-    client = world.api(world.bob)
-    seen = client.get(f"/api/v1/models/{model.pk}/")["ETag"]
-    first = client.patch(f"/api/v1/models/{model.pk}/", {"name": "one"}, headers={"If-Match": seen})
-    second = client.patch(f"/api/v1/models/{model.pk}/", {"name": "two"}, headers={"If-Match": seen})
+    first = client.patch(address, {"name": "one"}, headers={"If-Match": seen})
+    second = client.patch(address, {"name": "two"}, headers={"If-Match": seen})
     assert (first.status_code, second.status_code, second.json()["code"]) == (200, 412, "stale")
-    deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": seen})
-    assert deleted.status_code == 412 and LanguageModel.objects.kept().count() == 1
-    deleted = client.delete(f"/api/v1/models/{model.pk}/", headers={"If-Match": first["ETag"]})
-    assert deleted.status_code == 204
+    assert client.get(address, headers={"If-None-Match": seen}).json()["name"] == "one"
+    assert client.delete(address, headers={"If-Match": seen}).status_code == 412
+    assert client.delete(address, headers={"If-Match": first["ETag"]}).status_code == 204
 
 
 @pytest.mark.django_db(transaction=True)

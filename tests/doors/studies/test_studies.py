@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import html
 import re
 
@@ -111,7 +110,7 @@ def test_the_page_of_an_oracle_has_a_row_for_each_source_of_drafts(world, ready)
     study = make.study(world.actor(world.bob), pair=ready[0], dataset=ready[1])
     model, copied = (Record.of([letter == "x" for letter in found]) for found in ("xx.x..xxx", "..xxxx..."))
     copies = {"lookup": [copied], "suffix:0.3,memory=true": [copied]}
-    sources = dataclasses.asdict(analyse(["p"], [model], 4, copies))["sources"]
+    sources = analyse(["p"], [model], 4, copies)["sources"]
     study.document["sources"] = sources
     study.save()
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()

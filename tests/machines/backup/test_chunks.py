@@ -59,7 +59,7 @@ class Interrupted(io.BytesIO):
     """A file in whose first chunk somebody throws the upload away and the hourly sweep comes by."""
 
     def write(self, content: Any) -> int:
-        if Upload.objects.filter(name="fleeting").exists() and self.tell() > 2048:
+        if Upload.objects.filter(name="fleeting").exists() and self.tell() >= 2048:  # the head and a chunk
             Upload.objects.filter(name="fleeting").delete()
             uploads.sweep()
         return super().write(content)

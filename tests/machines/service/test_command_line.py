@@ -8,6 +8,8 @@ import os
 import re
 import subprocess
 import sys
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -111,6 +113,25 @@ def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tm
     assert Chunk.objects.count() == 4
     gone = run(f"./drafthouse send {tmp_path / 'nowhere'} --to {address}")
     assert gone.returncode == 2 and "there is no" in gone.stderr and "nowhere" in gone.stderr
+
+
+def test_a_bucket_that_refuses_a_piece_is_told_without_its_signed_address(run, address, tmp_path, bucket):  # noqa: F811
+    bucket.delete()
+    told = run(f"./drafthouse send {folder(tmp_path)} --to {address}")
+    assert told.returncode == 3 and "The same command goes on" in told.stderr
+    assert "the bucket answers 404" in told.stderr and "Signature" not in told.stderr
+
+
+def test_a_proxy_with_nobody_behind_it_is_a_service_that_does_not_answer(run):
+    class Proxy(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_error(502)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
+        threading.Thread(target=server.serve_forever).start()
+        away = run(f"./drafthouse ask GET http://127.0.0.1:{server.server_port}/api/v1/me/")
+        server.shutdown()
+    assert away.returncode == 3 and "does not answer: 502 Bad Gateway" in away.stderr
 
 
 def test_the_python_that_a_form_shows_ends_with_the_servers_sentence(run, address, world, tmp_path):  # noqa: F811

@@ -17,12 +17,11 @@ from decoding.disco.recording import record
 from decoding.prices.counts import Counts
 from decoding.prices.fit import counted
 from decoding.prices.machine_card import published
-from decoding.replay import planning_at_load
+from decoding.replay import planning_at_load, projecting
 from decoding.replay.at_load import play
 from decoding.replay.planning import RecordedSet, predict, study
 from decoding.replay.planning_at_load import predict_at_load
 from decoding.replay.player import replay
-from decoding.replay.projecting import projecting
 from tests.golden.documents import COSTS
 from tests.kit.models import LLAMA, save
 from tests.kit.pairs import pair as small_pair

@@ -28,7 +28,8 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
 from worker.attempt import Attempt
 from worker.engine_process import EngineDied
-from worker.jobs.comparison.messages import Audited, Began, Compare, Grew, SampleDecoded, TracesGrown, Tuned, Weighed
+from worker.jobs.comparison import Compare
+from worker.jobs.comparison.messages import Audited, Began, Grew, SampleDecoded, TracesGrown, Tuned, Weighed
 from worker.jobs.comparison.rows import ComparisonRows
 from worker.pulse import Hold
 
@@ -114,7 +115,7 @@ def test_a_baseline_that_kills_the_engine_is_given_up_and_the_others_end_without
 def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engine):
     launch(texts=2)
     hold = Hold(jobs.claim(worker="w1", queues=["cpu"]))
-    work = ComparisonRows(Attempt(hold, engine))
+    work = ComparisonRows(Attempt(hold, engine), Compare)
     killer = ("static:3", "1", 0)
     for _ in range(2):
         assert work.order().given_up == frozenset()
@@ -128,7 +129,7 @@ def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engi
 
 def test_a_later_attempt_uses_the_prices_that_the_first_has_weighed(launch, engine):
     comparison = launch(texts=2)
-    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine))
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
     assert work.order().prices == {}
     found = {"a classifier": {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
     work.note(Weighed(found, "Another was not weighed."))
@@ -149,7 +150,7 @@ def test_what_the_warm_up_has_chosen_is_stored_with_the_hardware(launch, engine)
 def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be(launch, engine):
     """A model may well say NUL, and the distance to a token that sampling rules out is infinite."""
     launch(texts=1)
-    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine))
+    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
     work.order()
     which = ("autoregressive", "1", 0)
     started, verified, ended = Started(3, 10), Verified(1, 0, 7, "correction", 0, 10, 20), Finished("length", 1, 20)

@@ -7,11 +7,21 @@ from typing import TYPE_CHECKING
 from decoding.errors import DrafthouseError
 from webapp.comparisons.kinds import COMPARISON
 from worker.engine_process import EngineDied
+from worker.jobs.comparison.messages import ToCompare
+from worker.messages import Cancelled, Emit
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
+    from worker.engine.residents import Residents
 
 KIND = COMPARISON
+
+
+class Compare(ToCompare):
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        from worker.jobs.comparison.comparing import compare
+
+        compare(self, residents, emit, cancelled)
 
 
 class SomeBroke(DrafthouseError):
@@ -25,7 +35,7 @@ def work(attempt: Attempt) -> None:
     twice, is given up. In the end the job fails and names what is missing; trying again decodes only that."""
     from worker.jobs.comparison.rows import ComparisonRows
 
-    rows = attempt.insist(lambda: ComparisonRows(attempt))
+    rows = attempt.insist(lambda: ComparisonRows(attempt, Compare))
     try:
         while order := attempt.insist(rows.order):
             try:

@@ -28,8 +28,8 @@ from worker.jobs.comparison.messages import (
     WEIGHING,
     Audited,
     Broke,
-    Compare,
     SampleDecoded,
+    ToCompare,
     Tuned,
     Weighed,
     Which,
@@ -43,7 +43,7 @@ LAST_LINES = 6
 ELSEWHERE = "the servers' own machines"
 
 
-def compare(order: Compare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+def compare(order: ToCompare, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
     """Carry out the order, and send traces while samples are decoded."""
     pair, loaded = _load_backend(order, residents)
     decode = pair.tokenizer.decode if pair.tokenizer else _in_no_words
@@ -51,7 +51,7 @@ def compare(order: Compare, residents: Residents, emit: Emit, cancelled: Cancell
         Comparing(order, pair, emit, tracing, cancelled).run(loaded)
 
 
-def _load_backend(order: Compare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
+def _load_backend(order: ToCompare, residents: Residents) -> tuple[ModelPair | ServersOnly, PairLoaded]:
     """Load the pair, or none if servers run alone."""
     if order.pair:
         return load_pair(order.pair, residents, opened(order.servers))
@@ -65,7 +65,7 @@ def _in_no_words(tokens: Sequence[int]) -> str:
 
 class Comparing:
     def __init__(
-        self, order: Compare, pair: ModelPair | ServersOnly, emit: Emit, traces: Tracing, cancelled: Cancelled
+        self, order: ToCompare, pair: ModelPair | ServersOnly, emit: Emit, traces: Tracing, cancelled: Cancelled
     ) -> None:
         self._order, self._pair, self._emit, self._traces, self._cancelled = order, pair, emit, traces, cancelled
         self._given_up = set(order.given_up)

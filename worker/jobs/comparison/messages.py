@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.choice import Choice
 from decoding.measure.sample import SampleResult
 from decoding.trace.events import Event
-from worker.messages import Cancelled, Emit, LocalPair, PairOrder, Report
-
-if TYPE_CHECKING:
-    from worker.engine.residents import Residents
+from worker.messages import LocalPair, PairOrder, Report
 
 NO_SERVERS = Reach()
 
@@ -29,8 +26,8 @@ def called(which: Which) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Compare(PairOrder):
-    """Order the samples that are missing."""
+class ToCompare(PairOrder):
+    """Samples that are missing, and what they are decoded with."""
 
     pair: LocalPair | None  # type: ignore[assignment]  # None: servers run alone
     choices: Sequence[Choice]
@@ -45,11 +42,6 @@ class Compare(PairOrder):
 
     def memory(self) -> int:
         return self.memory_to_run(self.choices) if self.pair else 0
-
-    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from worker.jobs.comparison.comparing import compare
-
-        compare(self, residents, emit, cancelled)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,8 +28,8 @@ from worker.jobs.comparison.messages import (
     Audited,
     Began,
     Broke,
-    Compare,
     SampleDecoded,
+    ToCompare,
     TracesGrown,
     Tuned,
     Weighed,
@@ -43,8 +43,8 @@ MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 
 class ComparisonRows:
-    def __init__(self, attempt: Attempt) -> None:
-        self.attempt = attempt
+    def __init__(self, attempt: Attempt, order: type[ToCompare]) -> None:
+        self.attempt, self._order = attempt, order
         self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
@@ -62,7 +62,7 @@ class ComparisonRows:
         self._killers: set[Which] = set()
         self._deaths = 0
 
-    def order(self) -> Compare | None:
+    def order(self) -> ToCompare | None:
         """Order the samples that are missing. None: all are decoded or given up."""
         self._read_samples()
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
@@ -72,7 +72,7 @@ class ComparisonRows:
         done_groups = {group for group in groups if ended[group] >= len(self.runs)}
         if len(done_groups) == len(groups):
             return None
-        return Compare(
+        return self._order(
             pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],

@@ -1,0 +1,346 @@
+"""Projection of a pair onto another machine: every strategy at the prices of a machine card, and the map "draft price x
+acceptance -> best strategy" with the pair as a point on it.
+
+The texts of the map are this pair's, with their acceptance changed. The draft's price is a share of the target's for
+one row; the card's draft steps are scaled to it. One text at a time.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from typing import Any
+
+from decoding.backends.misfit import misfit
+from decoding.choice import Choice, by_kind, parse_choices, planned
+from decoding.core.loop import OnProgress, never, unheard
+from decoding.dice import chance
+from decoding.dice.sampling import Sampling
+from decoding.disco.classifier import DraftClassifier
+from decoding.disco.copies import judge_if_any
+from decoding.disco.judging import CopyJudge
+from decoding.drafting.records import Ranked, Record, RecordedText, Seen
+from decoding.drafting.source import Sight
+from decoding.prices.cost_model import CostModel
+from decoding.prices.machine_card import Card
+from decoding.replay.at_load import play
+from decoding.replay.planning import AUTOREGRESSIVE, LOOKS, RecordedSet, ungrown
+from decoding.replay.planning_ahead import spread
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
+from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.simulator import simulate_together
+from decoding.replay.workload import lacks
+from decoding.strategies import BASELINE, STRATEGIES
+
+FORMAT = "drafthouse.projection/1"
+PRICES = (0.01, 0.03, 0.06, 0.1, 0.2, 0.35, 0.6)
+ACCEPTANCES = (0.3, 0.45, 0.6, 0.7, 0.8, 0.9, 0.96)
+TRIED = 6  # settings of a strategy in each field
+PROJECTING, MAPPING = "projecting", "drawing the map"
+WIDEST = 65  # branches of each text whose price is computed
+MOST_TOKENS = 1000  # of all texts that are projected
+# settings to try, by kind; a strategy that has none is named with the reason
+RANKED = {
+    **{slug: list[Choice]() for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"},
+    **by_kind(choice for choice in planned() if choice.spec.role == "ranked"),
+}
+
+Row = Sequence[float]
+
+
+def document(
+    material: ProjectionInputs,
+    card: Card,
+    sampling: Sampling,
+    *,
+    on_progress: Callable[[str, int, int], None] = lambda phase, done, due: None,
+    cancelled: Callable[[], bool] = never,
+) -> dict[str, Any]:
+    """Project, and draw the map. A pair without a draft has none: the map is of the draft's price and acceptance."""
+    fixes, classifier, drawn = sampling.fixes_the_text, material.classifier, None
+    rows = project(material, card, fixes, on_progress=partial(on_progress, PROJECTING), cancelled=cancelled)
+    if not material.is_undrafted:
+        fields = draw_map(material, card, fixes, on_progress=partial(on_progress, MAPPING), cancelled=cancelled)
+        price, own = pair_on(material, card)
+        drawn = {"fields": fields, "pair": {"price": price, "acceptance": own}}
+    return {
+        "format": FORMAT,
+        "label": "simulated",
+        "card": card.to_dict(),
+        "context": {**card.costs.about_context, "texts": material.context},
+        "settings": rows,
+        "left_out": material.left_out(fixes),
+        "misfit": misfit("This projection", classifier.card, sampling) if classifier else "",
+        "map": drawn,
+    }
+
+
+# Texts ----------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProjectedText:
+    """A recorded text as strategies see it."""
+
+    track: Track
+    rows: Mapping[Sight, Sequence[Row]]  # by sight: for each position, of each token of a round that starts there
+
+    @property
+    def record(self) -> Record:
+        return self.track.record
+
+    @property
+    def matches(self) -> list[bool]:
+        return [run > 0 for run in self.record.runs]
+
+    def shown(self, sees: Sight) -> RecordedText:
+        """Return the text as a source with this sight sees it."""
+        rows = self.track.estimates if sees == "estimate" else self.rows.get(sees)
+        return replace(self.track, seen=replace(self.track.seen, row=rows.__getitem__)) if rows else self.track
+
+
+def acceptance(texts: Sequence[ProjectedText]) -> float:
+    """Share of positions at which the draft proposes the text's token."""
+    matches = [match for text in texts for match in text.matches]
+    return sum(matches) / len(matches)
+
+
+def with_acceptance(texts: Sequence[ProjectedText], wanted: float) -> list[ProjectedText]:
+    """The same texts for a better or worse draft: random positions change from refused to accepted, or back.
+
+    What sources see of tokens changes with the chances, so a classifier that was calibrated stays so. Behind a refused
+    token, where the draft left the text, the numbers of the text stand for those of the draft's own continuation.
+    Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it. Which paths
+    are likeliest is not known, so trees of these are left out."""
+    own = acceptance(texts)
+    is_better = wanted >= own
+    share = (wanted - own) / (1 - own) if is_better and own < 1 else wanted / own if own else 0.0
+    return [_changed(text, number, own, share, is_better=is_better) for number, text in enumerate(texts)]
+
+
+def _changed(text: ProjectedText, number: int, own: float, share: float, *, is_better: bool) -> ProjectedText:
+    lucky = [chance.uniform(number, "draft", place) < share for place in range(len(text.record))]
+    pairs = zip(text.matches, lucky, strict=True)
+    matches = [match or luck if is_better else match and luck for match, luck in pairs]
+
+    def rows(known: Sequence[Row]) -> list[Row]:
+        longest = max(map(len, known), default=0)
+        first = [row[0] if row else own for row in known]
+        values = [value + (1 - value) * share if is_better else value * share for value in first]
+        return [(*values[at : at + longest], *values[-1:] * (longest - len(values[at : at + longest])))
+                for at in range(len(values))]  # fmt: skip
+
+    track, written = text.track, text.track.written
+    known = zip(written.text, track.preferred, matches, strict=True)
+    preferred = [_listed(token, listed, match) for token, listed, match in known]
+    changed = replace(
+        track,
+        record=Record.of(matches, written.room, ended=bool(written.text) and written.text[-1] in written.ends),
+        ranked=Ranked.of(written.text, preferred, written.room),
+        preferred=preferred,
+        estimates=rows(track.estimates),
+    )
+    return replace(text, track=changed, rows={sees: rows(known) for sees, known in text.rows.items()})
+
+
+def _listed(token: int, listed: Sequence[int], is_first: bool) -> Sequence[int]:
+    """The draft's best tokens with the text's token first, or not first."""
+    if is_first:
+        return (token, *(other for other in listed if other != token))
+    return (listed[1], listed[0], *listed[2:]) if listed[0] == token and len(listed) > 1 else listed
+
+
+# Speeds ---------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ProjectionInputs:
+    texts: Sequence[ProjectedText]
+    vocab: int
+    classifier: DraftClassifier | None = None
+    is_undrafted: bool = False  # no draft was recorded
+
+    @classmethod
+    def of(
+        cls, study: RecordedSet, vocab: int, classifier: DraftClassifier | None, most: int = MOST_TOKENS
+    ) -> ProjectionInputs:
+        """Take some texts of every part of the prompts, of about so many tokens: as many as are projected within
+        seconds."""
+        recordings = study.recordings
+        stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
+        said = study.estimates(classifier)
+        shown = {} if study.is_undrafted else {sees: study.shown(sees) for sees in LOOKS}
+        texts = [
+            ProjectedText(_unread(track_of(each, said[i]), study, i), {sees: rows[i] for sees, rows in shown.items()})
+            for i, each in enumerate(recordings)
+            if i % stride == 0
+        ]
+        return cls(texts, vocab, classifier, study.is_undrafted)
+
+    @cached_property
+    def judge(self) -> CopyJudge | None:
+        """The classifier's judge of copies; None if it knows nothing about them."""
+        return judge_if_any(self.classifier)
+
+    @cached_property
+    def context(self) -> float:
+        """Mean tokens before a pass."""
+        tokens = sum(len(text.record) for text in self.texts)
+        whole = (len(text.record) * (len(text.track.written.prompt) + len(text.record) / 2) for text in self.texts)
+        return sum(whole) / max(1, tokens)
+
+    def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
+        """Settings to try, by kind, as far as the texts tell what they draft. Bounds know what no strategy can know,
+        and peers are not ours."""
+        return {
+            kind: [choice for choice in choices if self._has_grown or not choice.needs_likelihoods]
+            for kind, choices in RANKED.items()
+            if not self._lacks(kind, fixes_the_text)
+        }
+
+    def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
+        """Say why, of each kind of choice that is not projected."""
+        missing = {kind: why for kind in RANKED if (why := self._lacks(kind, fixes_the_text))}
+        return missing if self.is_undrafted or self._has_grown else {**missing, **ungrown()}
+
+    @property
+    def _has_grown(self) -> bool:
+        """Whether trees of likeliest paths were grown along the texts."""
+        return all(text.track.ranked and text.track.ranked.grown for text in self.texts)
+
+    def _lacks(self, kind: str, fixes_the_text: bool) -> str:
+        """Say why choices of this kind cannot be played; empty if they can."""
+        [usual] = parse_choices(kind)
+        if usual.spec.blocks:
+            return "no recording tells what its blocks would hold"
+        if not RANKED[kind]:
+            return "a search has no settings of it to try"
+        if usual.spec.prepares_ahead and not fixes_the_text:
+            return "its simulation needs a fixed text: greedy or shared dice"
+        return lacks(
+            usual,
+            has_classifier=self.classifier is not None,
+            judges_copies=self.judge is not None,
+            is_undrafted=self.is_undrafted,
+        )
+
+    def on(self, card: Card) -> Card:
+        """Return the card with its prices for texts as long as these."""
+        return replace(card, costs=card.costs.at(self.context))
+
+    def speed(self, choice: Choice, card: Card, batch: int) -> float:
+        """Tokens per second of each text. If the choice prepares ahead, each text has as many branches as it says."""
+        costs = self.on(card).costs
+        if choice.spec.prepares_ahead:
+            plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
+            placement = ANYTIME if card.draft_devices else IN_TURN
+            tracks, prices = [text.track for text in self.texts], prepared_at(costs, batch)
+            played = simulate_together(tracks, plan, prices, batch, placement, shares_branches=False)
+            return played.tokens_per_s_device / batch
+        texts = [text.shown(choice.sees) for text in self.texts]
+        return play(texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
+
+
+def prepared_at(costs: CostModel, batch: int) -> CostModel:
+    """Return a card's prices with those of preparing for so many texts: a step of all branches is a pass of the draft,
+    and an answer takes two messages."""
+    steps = [(rows, costs.draft(batch, rows)) for rows in range(batch, batch * WIDEST + 1, batch)]
+    return replace(costs, branches=steps, opening=costs.draft(batch), answer=2 * costs.transport)
+
+
+def _unread(track: Track, study: RecordedSet, i: int) -> Track:
+    """Show sources all of a text. Its prompt takes no time: nobody projects what reading it costs."""
+    return replace(track, prompt_tokens=1, seen=Seen(words=study.seen(i, ()).words), ranked=study.ranked[i])
+
+
+def project(
+    material: ProjectionInputs,
+    card: Card,
+    fixes_the_text: bool = True,
+    *,
+    on_progress: OnProgress = unheard,
+    cancelled: Callable[[], bool] = never,
+) -> list[dict[str, Any]]:
+    """Project the best setting of each strategy at each batch size of the card, fastest first."""
+    settings, card = {BASELINE: [AUTOREGRESSIVE], **material.settings(fixes_the_text)}, material.on(card)
+    due, done, found = len(card.batches) * sum(map(len, settings.values())), 0, list[dict[str, Any]]()
+    for batch in card.batches:
+        undrafted = material.speed(AUTOREGRESSIVE, card, batch)
+        rows = []
+        for choices in filter(None, settings.values()):
+            speeds: dict[str, tuple[float, Choice]] = {}
+            for choice in choices:
+                if cancelled():
+                    return found
+                speeds[choice.label] = material.speed(choice, card, batch), choice
+                on_progress(done := done + 1, due)
+            speed, best = max(speeds.values(), key=lambda pair: pair[0])
+            rows.append(_row(best, card, batch, speed, undrafted))
+        found += sorted(rows, key=lambda row: -row["tokens_per_s"])
+    return found
+
+
+def _row(choice: Choice, card: Card, batch: int, speed: float, undrafted: float) -> dict[str, Any]:
+    """One setting for so many texts. The draft has devices of its own only where it works beside the target."""
+    devices = card.target_devices + (card.draft_devices if choice.spec.prepares_ahead else 0)
+    return {
+        "batch": batch,
+        "strategy": choice.strategy,
+        "params": dict(choice.params),
+        "label": choice.label,
+        "role": choice.spec.role,
+        "tokens_per_s": speed,
+        "tokens_per_s_device": batch * speed / devices,
+        "speedup": speed / undrafted,
+    }
+
+
+# The map --------------------------------------------------------------------------------------------------------------
+
+
+def pair_on(material: ProjectionInputs, card: Card) -> tuple[float, float]:
+    """Draft price and acceptance of the pair itself on this card."""
+    return card.costs.draft(1) / card.costs.verify(1, 1), acceptance(material.texts)
+
+
+def draw_map(
+    material: ProjectionInputs,
+    card: Card,
+    fixes_the_text: bool = True,
+    *,
+    on_progress: OnProgress = unheard,
+    cancelled: Callable[[], bool] = never,
+) -> list[dict[str, Any]]:
+    """Return the fields of the map: the best strategy in each, and each strategy's best speed-up."""
+    due, found = len(PRICES) * len(ACCEPTANCES), list[dict[str, Any]]()
+    cards = {price: material.on(priced(card, price)) for price in PRICES}
+    for wanted in ACCEPTANCES:
+        there = replace(material, texts=with_acceptance(material.texts, wanted))
+        settings = [spread(choices, TRIED) for choices in there.settings(fixes_the_text).values()]
+        for price, at_price in cards.items():
+            if cancelled():
+                return found
+            best = _best(there, at_price, itertools.chain([AUTOREGRESSIVE], *settings))
+            first, undrafted = max(best.values(), key=lambda pair: pair[0])[1], best[BASELINE][0]
+            speedups = {slug: speed / undrafted for slug, (speed, _) in best.items()}
+            field = {"price": price, "acceptance": wanted, "best": first.strategy, "label": first.label}
+            found.append({**field, "speedups": speedups})
+            on_progress(len(found), due)
+    return found
+
+
+def _best(material: ProjectionInputs, card: Card, choices: Iterable[Choice]) -> dict[str, tuple[float, Choice]]:
+    """The fastest setting of each strategy, for one text."""
+    best: dict[str, tuple[float, Choice]] = {}
+    for choice in choices:
+        speed = material.speed(choice, card, 1)
+        if choice.strategy not in best or speed > best[choice.strategy][0]:
+            best[choice.strategy] = speed, choice
+    return best
+
+
+def priced(card: Card, share: float) -> Card:
+    """The card with a draft whose step of one row costs this share of the target's."""
+    return replace(card, costs=card.costs.with_drafting(share * card.costs.verify(1, 1) / card.costs.draft(1)))
