@@ -9,6 +9,7 @@ import torch
 from decoding.models.fast.runner import FastRunner, RunnerModel
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.runner import ModelRunner, align
+from tests.kit.chains import Chains
 from tests.kit.models import GPT2, LLAMA
 
 LONG = LLAMA | {"max_position_embeddings": 700}
@@ -27,7 +28,7 @@ def walk(runner: FastRunner) -> torch.Tensor:
     for start in range(240, 600, 8):
         got += [runner.extend(TEXT[start : start + 1]), runner.extend(TEXT[start + 1 : start + 8], 7)]
         runner.rewind(start + 5)
-        branches = runner.fork([start + 5, start + 2])
+        branches = Chains(runner, [start + 5, start + 2])
         got += [branches.extend([1, 2]), branches.extend([3, 4])]
         branches.adopt(1)
         got.append(runner.extend(align(runner, TEXT[: start + 8])))
@@ -54,7 +55,7 @@ def played(together: Sequence[ModelRunner], plain: RunnerModel) -> Iterator[tupl
     for number, feeds in enumerate(ROUNDS):
         if number == 2:
             for runners in (together, alone):
-                runners[0].fork([20] * 40).extend([1] * 40)
+                Chains(runners[0], [20] * 40).extend([1] * 40)
         tokens = {place: TEXT[number : number + count] for place, count in feeds}
         got = model.extend_all([(together[place], tokens[place], len(tokens[place])) for place, _ in feeds])
         for (place, count), logits in zip(feeds, got, strict=True):

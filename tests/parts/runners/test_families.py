@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM
 from decoding.models.checkpoints import load
 from decoding.models.fast.kv import chain_rows
 from decoding.models.fast.runner import FastRunner
+from tests.kit.chains import Chains
 from tests.kit.models import GPT2, LLAMA, LLAMA3, YARN, fast_runner, save
 
 WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one; each width is compiled anew
@@ -115,7 +116,7 @@ def test_the_rows_of_a_tree(both: tuple[FastRunner, Reference]) -> None:
     lengths, steps = (40, 40, 37, 22, 39, 8), [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12], [13, 14, 15, 16, 17, 18]]
     runner.rewind(0)
     runner.extend(TEXT[:40])
-    branches = runner.fork(lengths)
+    branches = Chains(runner, lengths)
     got = torch.stack([branches.extend(step) for step in steps], 1)
     for row, length in enumerate(lengths):
         assert_same(got[row], reference([*TEXT[:length], *(step[row] for step in steps)], 3))
@@ -135,7 +136,7 @@ def test_many_branches_find_room(tmp_path: Path, model_type: str) -> None:
     folder = save(tmp_path, model_type, **(GPT2 if model_type == "gpt2" else LLAMA))
     runner = fast_runner(folder)
     runner.extend(TEXT)
-    branches = runner.fork([100] * 40)
+    branches = Chains(runner, [100] * 40)
     for step in range(12):
         got = branches.extend([step] * 40)
     assert_same(got[39:], Reference(folder)([*TEXT, *range(12)], 1))

@@ -24,6 +24,7 @@ from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.runner import FastRunner
+from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import CASES, LONG, assert_near, played, shape, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
@@ -88,7 +89,7 @@ def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path
     assert rows == [1] * runner.decoder.shape.layers and not {"masked_fill_", "lt", "ge"} & {*seen.names}
     rows.clear()
     for _ in range(3):
-        runner.fork([6, 5]).extend([1, 2])
+        Chains(runner, [6, 5]).extend([1, 2])
     assert not rows
 
 

@@ -19,6 +19,7 @@ from decoding.models.fast.fused import Kernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.runner import FastRunner
 from decoding.ssd.transport.two_lanes import Lane
+from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import CASES, LONG, TEXT, assert_near, played, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
@@ -95,7 +96,7 @@ def test_branches_of_several_numbers_share_what_is_captured(tmp_path: Path) -> N
     for each in (runner, plain):
         each.extend(TEXT[:9])
     for count in (8, 7, 6, 5, 8):
-        forks = [each.fork([7] * count) for each in (runner, plain)]
+        forks = [Chains(each, [7] * count) for each in (runner, plain)]
         for step in range(2):
             got, want = (fork.extend(TEXT[step : step + count]) for fork in forks)
             torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
@@ -163,7 +164,7 @@ def test_storage_grows_once_for_branches_of_many_texts(tmp_path: Path) -> None:
     for length in (20, 60, 100):
         runner.rewind(0)
         runner.extend(TEXT[:length])
-        branches = runner.fork([length] * 40)
+        branches = Chains(runner, [length] * 40)
         for step in range(20):
             branches.extend([step] * 40)
             storages.append(runner.cache.values.data_ptr())
@@ -187,7 +188,7 @@ def test_storage_that_had_to_grow_is_the_one_that_is_read(tmp_path: Path) -> Non
     plain = fast_runner(tmp_path)
     for each in (runner, plain):
         each.extend(TEXT[:100])
-    both = [each.fork([100] * 40) for each in (runner, plain)]
+    both = [Chains(each, [100] * 40) for each in (runner, plain)]
     for step in range(12):
         got, want = (branches.extend([step] * 40) for branches in both)
         torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
@@ -308,7 +309,7 @@ def test_a_text_that_outgrew_its_place_in_a_slab_gives_it_back(tmp_path: Path) -
         runner.rewind(0)
         runner.extend(TEXT[:20])
         storages.append(runner.cache.values.data_ptr())
-        runner.fork([20] * 40).extend([1] * 40)
+        Chains(runner, [20] * 40).extend([1] * 40)
         storages.append(runner.cache.values.data_ptr())
     assert storages[:2] == storages[2:] and storages[0] != storages[1]
 
@@ -323,13 +324,13 @@ def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Pat
     [sick, well], alone = model.new_runners(2), model.new_runner()
     for runner in (sick, alone):
         assert runner.extend([*text[:300], 96]).isnan().all()
-        runner.fork([301] * 40).extend([96] * 40)
+        Chains(runner, [301] * 40).extend([96] * 40)
     well.extend(text[:5])
     for runner in (sick, alone):
         for length in (20, 600):
             runner.rewind(0)
             torch.testing.assert_close(runner.extend(text[:length], length)[-20:], want[length], atol=1e-4, rtol=1e-4)
-            assert runner.fork([length] * 40).extend([5] * 40).isfinite().all()
+            assert Chains(runner, [length] * 40).extend([5] * 40).isfinite().all()
     assert well.extend([1]).isfinite().all()
 
 
