@@ -238,9 +238,9 @@ class FastTree:
         positions = self._mask.grow(parents)
         check_tree(self.is_open, positions, count, runner.context)
         check_ids(tokens, runner.vocab_size)
-        if runner.passes.captures and max(parents) < before:  # more steps follow, and each growth costs all captures
-            runner.cache.reserve(runner.context + DEEPEST * count, used=start)
-        runner.cache.reserve(start + count, used=start)
+        if start + count > runner.cache.slots:  # where passes are captured, each growth costs all captures
+            follow = DEEPEST if runner.passes.captures and max(parents) < before else 0
+            runner.cache.reserve(start + count * (1 + follow), used=start)
         runner.decoder.reach(max(positions) + 1)
         ids, where = sent_to(runner.device, [[*tokens], positions])
         self._tokens += tokens
