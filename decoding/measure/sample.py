@@ -16,7 +16,7 @@ from decoding.measure.drift import Bin, binned
 from decoding.measure.request_times import UNKNOWN, Timing, timing
 from decoding.measure.spent import Spent, spent_in
 from decoding.trace import accounting
-from decoding.trace.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified
+from decoding.trace.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified, frozen
 
 Outcome = Literal["identical", "tie", "divergent", "not_compared"]
 AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
@@ -109,20 +109,11 @@ class SampleResult:
         return self.count * 1e9 / self.request_ns if self.request_ns else 0.0
 
     def to_dict(self) -> dict[str, Any]:
-        record = {
-            field.name: getattr(self, field.name) for field in dataclasses.fields(self)
-        }  # asdict copies each token
-        record["audit"] = self.audit and dataclasses.asdict(self.audit)
-        record["timing"] = dataclasses.asdict(self.timing)
-        record["reported"] = self.reported and dataclasses.asdict(self.reported)
-        record["spent"] = self.spent and dataclasses.asdict(self.spent)
-        record["load"] = {
-            "concurrency": self.load.concurrency,
-            "rate": self.load.rate,
-            "recorded": self.load.recorded,
-        }
-        record["tokens_per_s"] = self.tokens_per_s
-        return record
+        record = {name: getattr(self, name) for name in _FIELDS}  # asdict copies each token
+        for name in _PARTS:
+            record[name] = record[name] and dataclasses.asdict(record[name])
+        record["load"] = {name: getattr(self.load, name) for name in ("concurrency", "rate", "recorded")}
+        return record | {"tokens_per_s": self.tokens_per_s}
 
 
 def sample_from_events(
@@ -234,19 +225,11 @@ def _by_position(reported: Reported) -> tuple[tuple[int, ...], tuple[int, ...]]:
 def sample_from_dict(record: Mapping[str, Any]) -> SampleResult:
     """Read what `to_dict` wrote, also by an earlier version."""
     known = {name: value for name, value in record.items() if name in _FIELDS}
-    if known.get("audit"):
-        known["audit"] = Audit(**known["audit"])
-    if "load" in known:
-        known["load"] = Load(**known["load"])
-    if known.get("reported"):
-        listed: dict[str, Any] = {n: tuple(v) if isinstance(v, list) else v for n, v in known["reported"].items()}
-        known["reported"] = Reported(**listed)
-    if "timing" in known:
-        known["timing"] = Timing(**known["timing"])
-    if known.get("spent"):
-        passes = tuple(tuple(each) for each in known["spent"].get("passes", ()))
-        known["spent"] = Spent(**{**known["spent"], "passes": passes})
+    for name, kind in {**_PARTS, "load": Load}.items():
+        if known.get(name):
+            known[name] = kind(**{part: frozen(value) for part, value in known[name].items()})
     return SampleResult(**known)
 
 
-_FIELDS = frozenset(field.name for field in dataclasses.fields(SampleResult))
+_FIELDS = [field.name for field in dataclasses.fields(SampleResult)]
+_PARTS: dict[str, type[Any]] = {"audit": Audit, "timing": Timing, "reported": Reported, "spent": Spent}

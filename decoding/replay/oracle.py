@@ -10,8 +10,8 @@ from __future__ import annotations
 import statistics
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
+from typing import Any
 
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Source
@@ -24,35 +24,7 @@ UNLIMITED = 1 << 30
 DRAFT_MODEL, BEST = "draft model", "best of each position"  # sources that no strategy names
 
 
-@dataclass(frozen=True)
-class PassCounts:
-    target: int
-    draft: int
-    accepted: int
-
-
-@dataclass(frozen=True)
-class OneSample:
-    """Figure 2: one sample's rounds under the oracle, beside a static lookahead."""
-
-    prompt: str
-    lookaheads: Sequence[int]
-    oracle: PassCounts
-    lookahead: int
-    static: PassCounts
-
-
-@dataclass(frozen=True)
-class Analysis:
-    samples: int
-    mean: float
-    deviation: float
-    by_progress: Sequence[float | None]  # figures 3 and 5: mean over the rounds in each twentieth of a sample
-    histogram: Sequence[int]  # figure 4: entry n counts rounds with a lookahead of n
-    oracle: PassCounts
-    static: PassCounts  # at the lookahead of figure 2
-    one: OneSample
-    sources: Mapping[str, PassCounts]  # the oracle on each source of drafts, and on the best source of each position
+Passes = dict[str, int]  # of the target, of the draft, and the tokens that were accepted
 
 
 def lookaheads(record: Record) -> list[int]:
@@ -69,10 +41,12 @@ def analyse(
     records: Sequence[Record],
     lookahead: int,
     copied: Mapping[str, Sequence[Record]] = MappingProxyType({}),
-) -> Analysis:
-    """Compute the figures of one prompt set. Figure 2 shows the sample with the median variation. `records` are the
-    draft model's, `copied` those of copies along the same texts. Without a draft model, the figures are those of the
-    best copy at each position."""
+) -> dict[str, Any]:
+    """Compute the figures of one prompt set. Figure 2 (`one`) shows the sample with the median variation, beside a
+    static lookahead; 3 and 5 (`by_progress`) the mean over the rounds in each twentieth of a sample; entry n of Figure
+    4 (`histogram`) counts rounds with a lookahead of n. `records` are the draft model's, `copied` those of copies along
+    the same texts: `sources` are the oracle's passes on each source of drafts, and on the best one of each position.
+    Without a draft model, the figures are those of the best copy at each position."""
     sources = {**({DRAFT_MODEL: records} if records else {}), **copied}
     best = [_best(each) for each in zip(*sources.values(), strict=True)]
     records = records or best
@@ -80,23 +54,23 @@ def analyse(
     flat = [n for one in rounds for n in one]
     counted = Counter(flat)
     typical = sorted(range(len(rounds)), key=lambda i: statistics.pstdev(rounds[i]))[len(rounds) // 2]
-    return Analysis(
-        samples=len(records),
-        mean=statistics.mean(flat),
-        deviation=statistics.pstdev(flat),
-        by_progress=_by_progress(rounds),
-        histogram=[counted[n] for n in range(max(flat) + 1)],
-        oracle=_oracle(records),
-        static=_static(records, lookahead),
-        one=OneSample(
-            prompts[typical],
-            rounds[typical],
-            _oracle([records[typical]]),
-            lookahead,
-            _static([records[typical]], lookahead),
-        ),
-        sources={name: _oracle(each) for name, each in {**sources, BEST: best}.items()} if copied else {},
-    )
+    return {
+        "samples": len(records),
+        "mean": statistics.mean(flat),
+        "deviation": statistics.pstdev(flat),
+        "by_progress": _by_progress(rounds),
+        "histogram": [counted[n] for n in range(max(flat) + 1)],
+        "oracle": _oracle(records),
+        "static": _static(records, lookahead),
+        "one": {
+            "prompt": prompts[typical],
+            "lookaheads": rounds[typical],
+            "oracle": _oracle([records[typical]]),
+            "lookahead": lookahead,
+            "static": _static([records[typical]], lookahead),
+        },
+        "sources": {name: _oracle(each) for name, each in {**sources, BEST: best}.items()} if copied else {},
+    }
 
 
 def _best(sources: Sequence[Record]) -> Record:
@@ -115,14 +89,14 @@ def _by_progress(rounds: Sequence[Sequence[int]]) -> list[float | None]:
     return [statistics.mean(values) if values else None for values in bins]
 
 
-def _oracle(records: Sequence[Record]) -> PassCounts:
+def _oracle(records: Sequence[Record]) -> Passes:
     return _passes(records, lambda: UntilRefused(UNLIMITED))
 
 
-def _static(records: Sequence[Record], lookahead: int) -> PassCounts:
+def _static(records: Sequence[Record], lookahead: int) -> Passes:
     return _passes(records, lambda: SameLength(lookahead))
 
 
-def _passes(records: Sequence[Record], source: Callable[[], Source]) -> PassCounts:
+def _passes(records: Sequence[Record], source: Callable[[], Source]) -> Passes:
     counts = replay(map(RecordedText, records), source)
-    return PassCounts(counts.target_passes, counts.draft_passes, counts.accepted)
+    return {"target": counts.target_passes, "draft": counts.draft_passes, "accepted": counts.accepted}

@@ -195,7 +195,7 @@ def from_dict(record: dict[str, Any]) -> Event:
     kind = _KINDS.get(record.get("event", ""))
     if kind is None:
         raise ValueError(f"unknown event {record.get('event')!r}")
-    fields = {name: _frozen(value) for name, value in record.items() if name not in ("seq", "event")}
+    fields = {name: frozen(value) for name, value in record.items() if name not in ("seq", "event")}
     try:
         event: Event = kind(**fields)
     except TypeError as error:
@@ -203,5 +203,6 @@ def from_dict(record: dict[str, Any]) -> Event:
     return event
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(_frozen(item) for item in value) if isinstance(value, list) else value
+def frozen(value: Any) -> Any:
+    """Return tuples in place of the lists of JSON."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value

@@ -112,7 +112,7 @@ ASKED = (
 
 @pytest.mark.parametrize("choice", parse_choices(ASKED), ids=lambda choice: choice.label)
 def test_what_if_plays_the_rounds_of_a_live_batch_from_traces_of_one_user(choice: Choice) -> None:
-    """Where traces leave a tree's path open, the live batch lies between both cases."""
+    """Hold a live batch between both cases where traces leave a tree's path open."""
     case = SHARED.but(label=choice.label)
     found = simulate(traced(case), choice.at(Load(case.users)), case.users)
     least, most = rounds_in(found.accepted), rounds_in(found.refused)

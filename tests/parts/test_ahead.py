@@ -17,7 +17,7 @@ from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence, SharedPass
 from decoding.dice.choosing import LaunchedToken, Look, Picker, Pickers
-from decoding.dice.dice import Greedy
+from decoding.dice.dice import FixedDice
 from decoding.dice.sampling import Sampling
 from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.source import Nothing, View
@@ -41,7 +41,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def no_draft() -> SourceDrafter:
-    return SourceDrafter(Nothing(), View(), Greedy(Sampling(), 1, 0))
+    return SourceDrafter(Nothing(), View(), FixedDice(Sampling(), 1, 0))
 
 
 def waits() -> SourceDrafter:

@@ -17,7 +17,6 @@ from decoding.replay.confirming import Confirmed, repriced
 from decoding.replay.planning import Prediction, RecordedSet, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
-from decoding.trace.accounting import rounds
 from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import some_classifier, stopped_by
@@ -228,12 +227,3 @@ def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int =
 
 def as_dict(event: Event) -> dict[str, object]:
     return {name: getattr(event, name) for name in event.__slots__}  # type: ignore[union-attr]
-
-
-def test_after_a_round_in_which_it_did_not_run_the_draft_model_reads_a_second_row_first() -> None:
-    refused = [Verified(number, 1, 7, "correction", 0, 10 * number, 10 * number + 5) for number in (1, 3)]
-    drafts = [Drafted(number, 3, 2, (5, 6), (), (), "limit", "fresh", 2, 0, 1) for number in (1, 3)]
-    paused = Verified(2, 0, 7, "correction", 0, 20, 25)
-    events = [Started(3, 0), drafts[0], refused[0], paused, drafts[1], refused[1], Finished("length", 5, 40)]
-    assert [one.is_behind for one in rounds(events)] == [False, False, True]
-    assert counted(events).catch_ups == 1

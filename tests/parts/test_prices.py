@@ -94,31 +94,25 @@ def test_the_more_its_turns_differ_the_more_a_run_doubts_its_own_price(recorded)
     assert "within the doubt" in unsteady.rules[PRICED].sentence
 
 
-@pytest.mark.parametrize("lost", ["costs", "thresholds"])
-def test_a_card_that_does_not_say_how_it_got_its_price_keeps_it(recorded, lost: str) -> None:
+def test_a_card_that_does_not_say_how_it_got_its_price_or_whose_threshold_is_no_price_keeps_it(recorded) -> None:
     _, texts = recorded
-    card = carded(texts, COSTS).card
-    assert prices_at({name: part for name, part in card.items() if name != lost}, scaled(COSTS, 9.0)) is None
+    card, dear = carded(texts, COSTS).card, scaled(COSTS, 9.0)
+    for lost in ("costs", "thresholds"):
+        assert prices_at({name: part for name, part in card.items() if name != lost}, dear) is None
+    for threshold in (None, 0.0, -0.2):
+        found = prices_at({**card, "thresholds": {**card["thresholds"], COPIED: threshold}}, dear)
+        assert found is not None and set(found.rules) == {PRICED}
     assert about(None, PRICED) is None
 
 
-@pytest.mark.parametrize("sweep", [None, {}, {"copied": []}])
-def test_a_copied_token_is_priced_without_the_sweep_of_drafted_ones(sweep: dict[str, Any] | None) -> None:
+def test_a_copied_token_is_priced_without_the_sweep_of_drafted_ones() -> None:
     """A classifier of a target alone has no such sweep, and its costs have no draft."""
     own = dataclasses.replace(COSTS, steps={1: [(1, 0.0)]}, begin=[(1, 0.0)])
-    card = {"thresholds": {COPIED: 0.2}, "costs": dataclasses.asdict(own), "sweep": sweep}
+    card = {"thresholds": {COPIED: 0.2}, "costs": dataclasses.asdict(own), "sweep": {"copied": []}}
     steep = dataclasses.replace(own, target={1: [(rows + 1, 1.0 + 0.08 * rows) for rows in range(30)]})
     found = prices_at(card, steep)
     assert found is not None and set(found.rules) == {COPIED}
     assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
-
-
-@pytest.mark.parametrize("threshold", [None, 0.0, -0.2])
-def test_a_threshold_that_is_no_price_is_not_weighed(recorded, threshold: float | None) -> None:
-    _, texts = recorded
-    card = carded(texts, COSTS).card
-    found = prices_at({**card, "thresholds": {**card["thresholds"], COPIED: threshold}}, scaled(COSTS, 4.0))
-    assert found is not None and set(found.rules) == {PRICED}
 
 
 def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> None:
@@ -131,20 +125,12 @@ def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> No
     assert (found.waiting, found.beside) == pytest.approx((expected.waiting, expected.beside), rel=0.1)
 
 
-@pytest.mark.parametrize(
-    ("label", "params", "rule"),
-    [
-        ("disco", {}, PRICED),
-        ("disco", {"recalibrate": False}, ""),  # as trained, with the card's prices
-        ("disco", {"threshold": 0.5}, ""),
-        ("ssd-disco", {}, PRICED),
-        ("lookup", {"classifier": "newest"}, COPIED),
-        ("suffix", {"classifier": "newest", "threshold": 0.1}, ""),
-        ("hybrid", {"classifier": "newest"}, ""),  # it prices every round by the clock
-    ],
-)
-def test_a_strategy_says_which_price_of_its_classifier_it_uses(label, params, rule) -> None:
-    assert choose(label, params).price_rule == rule
+def test_a_strategy_says_which_price_of_its_classifier_it_uses() -> None:
+    assert [choose(slug).price_rule for slug in ("disco", "ssd-disco")] == [PRICED] * 2
+    assert choose("lookup", {"classifier": "newest"}).price_rule == COPIED
+    for own in ({"recalibrate": False}, {"threshold": 0.5}):  # as trained, with the card's prices
+        assert choose("disco", own).price_rule == ""
+    assert choose("hybrid", {"classifier": "newest"}).price_rule == ""  # it prices every round by the clock
 
 
 def drafted(comparison: Measurement, params: dict[str, object]) -> int | None:

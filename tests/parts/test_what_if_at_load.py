@@ -6,13 +6,10 @@ import pytest
 
 from decoding.choice import choose
 from decoding.core.load import Load
-from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
-from decoding.replay.at_load import play
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.simulation import RecordedComparison, Simulation, simulate
-from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Started, Verified
 
 MS = 1_000_000
@@ -89,20 +86,6 @@ def recorded() -> RecordedComparison:
         places.prompt_length = 8 + number
         prompts.append(places)
     return RecordedComparison(prompts, 6, *with_loads(COSTS, {4: at(4, 0, 4)}, 0.0001))
-
-
-def test_what_if_at_load_is_the_replay_at_load_of_the_same_texts_at_these_prices(recorded: RecordedComparison) -> None:
-    found = simulate(recorded, choose("static", {"lookahead": 3}).at(Load(4)), 4)
-    requests = [RecordedText(places.record(False), places.prompt_length) for places in recorded.prompts]
-    fast = play(requests, lambda: SameLength(3), recorded.costs, 4).requests
-    slow = play(requests, lambda: SameLength(0), without_draft(recorded.costs), 4, drafts=False).requests
-    expected = [(one.end, other.end) for one, other in zip(slow, fast, strict=True)]
-    assert [(alone, refused) for alone, refused, _ in found.times] == expected
-    assert found.ratio > 1
-
-
-def without_draft(costs: CostModel) -> CostModel:
-    return CostModel(costs.target, rest=costs.rest)
 
 
 def speedup(recorded: RecordedComparison, users: int, strategy: str = "static", **params: object) -> Simulation:

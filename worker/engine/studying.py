@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
@@ -53,8 +52,7 @@ def oracle(order: PairOrder, lookahead: int, pair: ModelPair, emit: Emit, cancel
     if cancelled():
         return {}
     names = [recording.prompt for recording in recorded.recordings]
-    found = analyse(names, recorded.drafted, lookahead, recorded.copied)
-    return {"format": ORACLE_FORMAT, **dataclasses.asdict(found)}
+    return {"format": ORACLE_FORMAT, **analyse(names, recorded.drafted, lookahead, recorded.copied)}
 
 
 @dataclass

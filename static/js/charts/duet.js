@@ -1,9 +1,8 @@
 // Draft and target on one clock: who worked when, who stood still, and whether what was prepared ahead was of use.
 
-import { become, sketch } from "../core/become.js";
-import { layField, shownOf } from "../core/field.js";
-import { key, size, widthOf } from "../core/picture.js";
-import { marksOf } from "../core/plot.js";
+import { sketch } from "../core/become.js";
+import { key } from "../core/picture.js";
+import { plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { grouped, ms } from "../core/words.js";
 
@@ -34,27 +33,22 @@ const drafting = (round) => round.draftEnd - round.draftStart;
 const preparing = (round) => round.anticipateEnd - round.anticipateStart;
 const verifying = (round) => round.verifyEnd - round.verifyStart;
 
-const HEIGHT = 92, LEFT = 56, DRAFT = 14, TARGET = 44, BAR = 18;
+const BAR = 18;
 const SHOWN = 24; // rounds; more would be too thin to tell apart
 const LUCK = { hit: "●", miss: "×" };
 
 /** Draw the rounds around the chosen one, or those of the part that somebody zoomed to. */
 export function draw(picture, { state, chosen, onRound }) {
-  const zero = state.prefillNs, rest = spanOf(around(state.rounds, chosen), zero);
-  const whole = { ...spanOf(state.rounds, zero), link: "ms" }, axis = shownOf(picture, { ...whole, ...rest });
-  const rounds = state.rounds.filter((round) => (round.verifyEnd - zero) / 1e6 > axis.low && (beginOf(round) - zero) / 1e6 < axis.high);
-  const width = widthOf(picture), right = width - 1;
-  const at = (value) => LEFT + ((value - axis.low) / (axis.high - axis.low)) * (right - LEFT);
-  const x = (ns) => Math.min(right, Math.max(LEFT, at((ns - zero) / 1e6)));
-  size(picture, width, HEIGHT);
-  become(picture,
-    hasDraft(rounds) ? name("draft", DRAFT) : null, name("target", TARGET),
-    ...rounds.map((round) => pair(round, x, round.number === chosen)),
-    ...marksOf(axis, Math.max(5, Math.round(width / 160))).map((value, i) =>
-      sketch("text", { x: at(value), y: HEIGHT - 4, "text-anchor": at(value) > right - 20 ? "end" : "middle" }, i ? grouped(value) : `${grouped(value)} ms`)),
-    layField(picture, { axis, whole, rest, isByColumn: true, scale: { x: at, y: () => TARGET + BAR / 2, left: LEFT, right, top: 0, bottom: HEIGHT },
-      head: (value) => `${value.toFixed(2)} ms`, series: [{ name: "", points: rounds.map((round) => pointOf(round, zero, onRound)) }] }),
-  );
+  const zero = state.prefillNs;
+  plot(picture, {
+    x: { ...spanOf(state.rounds, zero), rest: spanOf(around(state.rounds, chosen), zero), link: "ms", format: (value) => `${grouped(value)} ms` },
+    rows: [hasDraft(state.rounds) ? "draft" : "", "target"], height: 92, right: 1, isByColumn: true, head: (value) => `${value.toFixed(2)} ms`,
+    layers: [({ x, y, left, right }) => {
+      const at = (ns) => x((ns - zero) / 1e6);
+      return state.rounds.filter((round) => at(round.verifyEnd) > left && at(beginOf(round)) < right).map((round) => pair(round, at, y, round.number === chosen));
+    }],
+    series: [{ name: "", points: state.rounds.map((round) => pointOf(round, zero, onRound)) }],
+  });
 }
 
 const beginOf = (round) => (round.drafted.length ? round.draftStart : round.verifyStart);
@@ -65,7 +59,7 @@ const spanOf = (rounds, zero) => ({
 });
 
 const pointOf = (round, zero, onRound) => ({
-  x: ((round.verifyStart + round.verifyEnd) / 2 - zero) / 1e6, y: 0, open: () => onRound(round.number),
+  x: ((round.verifyStart + round.verifyEnd) / 2 - zero) / 1e6, y: 1, open: () => onRound(round.number),
   text: `round ${round.number}: draft ${ms(drafting(round))}, target ${ms(verifying(round))}${LUCK[round.source] ? `, a ${round.source}` : ""}`,
 });
 
@@ -75,15 +69,12 @@ function around(rounds, chosen) {
   return rounds.slice(first, first + SHOWN);
 }
 
-const name = (text, y) => sketch("text", { class: "name", x: 0, y: y + 13 }, text);
-
-function pair(round, x, isChosen) {
-  const bar = (kind, y, from, to) =>
-    sketch("rect", { class: kind, x: x(from), y, width: Math.max(0.75, x(to) - x(from) - 0.5), height: BAR });
+function pair(round, x, y, isChosen) {
+  const bar = (kind, row, from, to) =>
+    sketch("rect", { class: kind, x: x(from), y: y(row) - BAR / 2, width: Math.max(0.75, x(to) - x(from) - 0.5), height: BAR });
   return sketch("g", { class: isChosen ? "open" : null },
-    round.drafted.length ? bar("drafting", DRAFT, round.draftStart, round.draftEnd) : null,
-    round.anticipateEnd ? bar("ahead", DRAFT, round.anticipateStart, round.anticipateEnd) : null,
-    bar("verifying", TARGET, round.verifyStart, round.verifyEnd),
-    LUCK[round.source] ? sketch("text", { class: `luck ${round.source}`, x: x(round.draftStart), y: DRAFT - 3, "text-anchor": "middle" }, LUCK[round.source]) : null);
+    round.drafted.length ? bar("drafting", 0, round.draftStart, round.draftEnd) : null,
+    round.anticipateEnd ? bar("ahead", 0, round.anticipateStart, round.anticipateEnd) : null,
+    bar("verifying", 1, round.verifyStart, round.verifyEnd),
+    LUCK[round.source] ? sketch("text", { class: `luck ${round.source}`, x: x(round.draftStart), y: y(0) - BAR / 2 - 3, "text-anchor": "middle" }, LUCK[round.source]) : null);
 }
-

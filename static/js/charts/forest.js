@@ -1,9 +1,10 @@
 // Speed-ups prompt by prompt: every prompt a dot, the ratio of total times the strategy's mark, its interval a bar.
 
-import { become, sketch } from "../core/become.js";
-import { isHidden, layField, shownOf } from "../core/field.js";
-import { mark, roomFor, runKey, size, widthOf } from "../core/picture.js";
-import { reach, ticks } from "../core/stats.js";
+import { sketch } from "../core/become.js";
+import { isHidden } from "../core/field.js";
+import { mark, runKey } from "../core/picture.js";
+import { plot } from "../core/plot.js";
+import { reach } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
 import { counted, times } from "../core/words.js";
 
@@ -35,30 +36,17 @@ export const legend = (data) => [...data.rows.filter((row) => !row.isBaseline).m
 const ROW = 40, AXIS = 24;
 
 export function draw(picture, { rows, paired, onPrompt }) {
-  const others = rows.filter((row) => !row.isBaseline && !isHidden(row.name));
-  const width = widthOf(picture), label = roomFor(others.map((row) => row.name), width);
-  const whole = axisOf({ rows, paired }), axis = shownOf(picture, whole), { low: least, high: most } = axis;
-  const x = (ratio) => label + ((ratio - least) / (most - least)) * (width - label - 16);
-  const height = others.length * ROW + AXIS;
-  const middle = (i) => i * ROW + ROW / 2;
-  const points = others.map((row, i) => pointsOf(row, paired).filter(({ ratio }) => ratio >= least).map(({ prompt, ratio }) =>
-    ({ prompt, ratio, x: x(Math.min(ratio, most)), y: middle(i) + jitter(prompt) * 10 })));
-  const marks = new Set([1, ...ticks(most, Math.max(3, Math.round(width / 120)))].filter((value) => value >= least));
-  const series = others.map((row, i) => ({ name: row.name, points: points[i].map((one) => ({ x: Math.min(one.ratio, most), y: i, at: [one.x, one.y],
-    text: `prompt ${one.prompt}: ${times(one.ratio)}`, open: onPrompt && (() => onPrompt(one.prompt, row.number)) })) }));
-  const edges = { x, y: middle, left: label, right: width - 16, top: 0, bottom: height - AXIS };
-  size(picture, width, height);
-  become(picture,
-    sketch("g", {}, ...[...marks].map((value) =>
-      sketch("g", {}, sketch("path", { class: value === 1 ? "one" : "rule", d: `M${x(value)},0V${height - AXIS}` }),
-        sketch("text", { x: x(value), y: height - 6, "text-anchor": "middle" }, `${value}×`)))),
-    sketch("path", { class: "one", d: least <= 1 ? `M${x(1)},0V${height - AXIS}` : null }),
-    sketch("g", {}, ...others.map((row, i) => dots(row, points[i]))),
-    sketch("g", {}, ...others.map((row, i) => summary(row, x, middle(i), axis))),
-    sketch("g", {}, ...others.map((row, i) => sketch("path", { class: `beyond s-${row.strategy}`,
-      d: points[i].some(({ ratio }) => ratio > most) ? `M${x(most) + 6},${middle(i) - 5}l5,5l-5,5` : null }))),
-    layField(picture, { axis, whole, scale: edges, series, isCloud: true }),
-  );
+  const others = rows.filter((row) => !row.isBaseline && !isHidden(row.name)), axis = axisOf({ rows, paired });
+  plot(picture, {
+    x: { ...axis, also: [1], hasRules: true, format: (value) => `${value}×` }, rows: others.map((row) => row.name),
+    height: others.length * ROW + AXIS, right: 16, isCloud: true,
+    layers: [({ x, top, bottom }) => [sketch("path", { class: "one", d: `M${x(1)},${top}V${bottom}` })]],
+    series: others.map((row, i) => {
+      const points = pointsOf(row, paired).map(({ prompt, ratio }) => ({ x: Math.min(ratio, axis.high), y: i + jitter(prompt) / 4,
+        text: `prompt ${prompt}: ${times(ratio)}`, open: onPrompt && (() => onPrompt(prompt, row.number)) }));
+      return { name: row.name, points, layer: (scale) => [dots(row, points, scale), summary(row, i, scale), beyond(row, i, points, axis, scale)] };
+    }),
+  });
 }
 
 const pointsOf = (row, paired) => paired.get(row.number) ?? [];
@@ -71,17 +59,18 @@ function axisOf({ rows, paired }) {
   return { low: Math.floor(Math.min(0.9, ...all) * 9.7) / 10, high: most, isBeyond: Math.max(...all) > most };
 }
 
-function summary(row, x, y, { low, high }) {
-  const gain = row.speedup, within = (value) => value >= low;
-  return sketch("g", { class: `s-${row.strategy}${row.role === "ranked" ? "" : " unranked"}` },
-    sketch("text", { class: "name", x: 0, y: y + 4 }, row.name),
-    gain?.low != null && within(gain.high) ? sketch("path", { class: "interval", d: `M${x(Math.max(gain.low, low))},${y}H${x(Math.min(gain.high, high))}` }) : null,
-    gain && within(gain.ratio) && gain.ratio <= high ? mark(row.strategy, 7, x(gain.ratio), y) : null);
+function summary({ strategy, role, speedup: gain }, i, { x, y }) {
+  return sketch("g", { class: `s-${strategy}${role === "ranked" ? "" : " unranked"}` },
+    gain?.low != null ? sketch("path", { class: "interval", d: `M${x(gain.low)},${y(i)}H${x(gain.high)}` }) : null,
+    gain ? mark(strategy, 7, x(gain.ratio), y(i)) : null);
 }
 
+const beyond = ({ strategy }, i, points, { high }, { x, y }) => sketch("path", { class: `beyond s-${strategy}`,
+  d: points.some((one) => one.x === high) ? `M${x(high) + 6},${y(i) - 5}l5,5l-5,5` : null });
+
 /** One shape for all dots of a strategy, a mark at each of its corners: in an hour there may be thousands. */
-function dots(row, points) {
-  const dot = `dot-${row.number}`, places = points.map(({ x, y }) => `${x.toFixed(1)},${y.toFixed(1)}`);
+function dots(row, points, scale) {
+  const dot = `dot-${row.number}`, places = points.map(({ x, y }) => `${scale.x(x).toFixed(1)},${scale.y(y).toFixed(1)}`);
   return sketch("g", { class: `s-${row.strategy}` },
     sketch("marker", { id: dot, refX: 3, refY: 3, markerWidth: 6, markerHeight: 6, markerUnits: "userSpaceOnUse" },
       sketch("circle", { class: "prompt", cx: 3, cy: 3, r: 2.5 })),

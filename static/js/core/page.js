@@ -4,7 +4,6 @@ const typing = (target) => target.closest("input, textarea, select, [contentedit
 let awaiting = false; // a `g` was pressed
 
 document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") closeMenus();
   if (event.ctrlKey || event.metaKey || event.altKey || typing(event.target)) return;
   if (awaiting) {
     awaiting = false;
@@ -29,17 +28,7 @@ document.addEventListener("click", async (event) => {
     copy.textContent = "Copied";
   }
   if (event.target.closest("[data-keys]")) document.getElementById("keys").showModal();
-  closeMenus(event.target);
 });
-
-/** All but one that holds this; whoever was in it with the keyboard is at its name again. */
-function closeMenus(inside = null) {
-  for (const menu of document.querySelectorAll("details.menu[open]")) {
-    if (inside && menu.contains(inside)) continue;
-    if (menu.contains(document.activeElement)) menu.querySelector("summary").focus();
-    menu.open = false;
-  }
-}
 
 document.addEventListener("input", ({ target }) => {
   const form = target.closest("form[method=post]");

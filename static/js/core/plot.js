@@ -10,20 +10,20 @@ const LEFT = 48; // at least: numbers that are long need more
 /**
  * Draw a plot at the width that the picture has. What readers ask for are its `series`: each has a name, points, and a layer
  * that is not drawn while the series is hidden (core/field.js). `levels` are lines across; their labels stand behind them,
- * where no mark can be.
+ * where no mark can be. With `rows`, names stand at the left in place of an axis, and y counts them.
  *
  * @param {SVGElement} picture
- * @param {{x: Axis, y: Axis, levels?: {at: number, cls: string, label: string}[], layers?: (Layer | null)[], series?: (Series & {layer?: Layer})[], isCloud?: boolean, isByColumn?: boolean,
+ * @param {{x: Axis, y?: Axis, rows?: string[], levels?: {at: number, cls: string, label: string}[], layers?: (Layer | null)[], series?: (Series & {layer?: Layer})[], isCloud?: boolean, isByColumn?: boolean,
  *   head?: (value: number) => string, height?: number, right?: number}} plot
- * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], isWhole?: boolean,
- *   link?: string}} Axis
+ * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], also?: number[], isWhole?: boolean,
+ *   hasRules?: boolean, link?: string, rest?: {low: number, high: number}}} Axis
  * @typedef {(scale: {x: (value: number) => number, y: (value: number) => number, left: number, right: number,
  *   top: number, bottom: number}) => any[]} Layer
  */
-export function plot(picture, { x: whole, y, levels = [], layers = [], series = [], isCloud, isByColumn, head, height = 240, right = 12 }) {
-  const width = widthOf(picture), x = shownOf(picture, whole), room = levels.length ? roomFor(levels.map(({ label }) => label), width) : right;
-  const left = Math.max(LEFT, 12 + LETTER * Math.max(0, ...marksOf(y, 4).map((value) => written(y, value).length)));
-  const edge = { left, right: width - room, top: y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
+export function plot(picture, { x: whole, rows, y = { low: rows?.length - 0.5, high: -0.5, at: [] }, levels = [], layers = [], series = [], isCloud, isByColumn, head, height = 240, right = 12 }) {
+  const width = widthOf(picture), x = shownOf(picture, { ...whole, ...whole.rest }), room = levels.length ? roomFor(levels.map(({ label }) => label), width) : right;
+  const left = rows ? roomFor(rows, width) : Math.max(LEFT, 12 + LETTER * Math.max(0, ...marksOf(y, 4).map((value) => written(y, value).length)));
+  const edge = { left, right: width - room, top: rows ? 0 : y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
   const scale = {
     ...edge,
     x: (value) => edge.left + ((value - x.low) / (x.high - x.low)) * (edge.right - edge.left),
@@ -34,14 +34,16 @@ export function plot(picture, { x: whole, y, levels = [], layers = [], series = 
     ...marksOf(y, 4).map((value) => sketch("g", {},
       sketch("path", { class: "rule", d: `M${edge.left},${scale.y(value)}H${edge.right}` }),
       sketch("text", { x: edge.left - 8, y: scale.y(value) + 4, "text-anchor": "end" }, written(y, value)))),
-    sketch("g", {}, ...marksOf(x, Math.max(2, Math.round(width / 90))).map((value) =>
-      sketch("text", { x: scale.x(value), y: edge.bottom + 18, "text-anchor": "middle" }, written(x, value)))),
+    ...(rows ?? []).map((name, i) => sketch("text", { class: "name", x: 0, y: scale.y(i) + 4 }, name)),
+    sketch("g", {}, ...marksOf(x, Math.max(2, Math.round(width / 90))).flatMap((value) => [
+      x.hasRules ? sketch("path", { class: "rule", d: `M${scale.x(value)},${edge.top}V${edge.bottom}` }) : null,
+      sketch("text", { x: scale.x(value), y: edge.bottom + 18, "text-anchor": "middle" }, written(x, value))])),
     x.label ? sketch("text", { x: (edge.left + edge.right) / 2, y: height - 6, "text-anchor": "middle" }, x.label) : null,
     y.label ? sketch("text", { x: 0, y: 10 }, y.label) : null,
     ...across(levels, scale),
     ...inside(picture, x.isZoomed, edge, [...layers, ...series.filter(({ name }) => !isHidden(name)).map(({ layer }) => layer)]
       .filter(Boolean).flatMap((layer) => layer(scale))),
-    layField(picture, { axis: x, whole, scale, isCloud, isByColumn, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
+    layField(picture, { axis: x, whole, rest: whole.rest, scale, isCloud, isByColumn, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
 }
 
 /** Layers as they are; of a part of the axis, what lies within the edges. */
@@ -76,12 +78,13 @@ const headOf = (axis) => (value) => {
 
 const closest = (values, value) => values.reduce((one, other) => (Math.abs(other - value) < Math.abs(one - value) ? other : one));
 
-/** Round values inside an axis, or those that it names. */
+/** Round values inside an axis, and those that it names also; or only those that it names. */
 export function marksOf(axis, count) {
   if (axis.at) return axis.at;
   const step = Math.max(axis.isWhole ? 1 : 0, ticks(axis.high - axis.low, count)[1] ?? axis.high - axis.low);
   const first = Math.ceil(axis.low / step - 1e-9);
-  return Array.from({ length: Math.floor(axis.high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  const found = Array.from({ length: Math.floor(axis.high / step + 1e-9) - first + 1 }, (_, i) => Number(((first + i) * step).toPrecision(12)));
+  return [...new Set([...found, ...(axis.also ?? []).filter((value) => value >= axis.low && value <= axis.high)])];
 }
 
 const written = (axis, value) => (axis.format ? axis.format(value) : String(value));

@@ -143,25 +143,3 @@ def launch_a_long_one(lab: Lab) -> Page:
     expect(page.locator(".plan")).to_contain_text("3 runs × 10 prompts")
     page.click("text=Launch")
     return page
-
-
-def test_a_classifier_is_trained_and_compared_with(materials):
-    page = materials.open("/classifiers/train/")
-    page.fill("[name=name]", "my stopper")
-    page.select_option("[name=pair]", label=CHOICE)
-    page.select_option("[name=dataset]", label=DATASET)
-    page.click("summary:has-text('Sampling')")
-    page.fill("[name=max_new_tokens]", "160")  # two hundred to tune by are the least
-    page.click("text=Train it")
-    page.wait_for_url(re.compile("/classifiers/(?!train)"))
-    expect(page.locator("h1")).to_contain_text("times as fast as autoregressive")
-    keep(page, "end-to-end-classifier")
-
-    page.click("text=Compare with this threshold")
-    page.fill("[name=limit]", "2")
-    page.click("summary:has-text('Sampling')")
-    page.fill("[name=max_new_tokens]", "24")
-    page.click("text=Launch")
-    mode(page, "finished")
-    expect(page.locator("#verdict tbody tr.s-disco")).to_contain_text("identical")
-    keep(page, "end-to-end-compared-with-classifier")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.kit import make
-from tests.kit.browser import CLIPBOARD, COMPARISON, copied, launch_by_keyboard
+from tests.kit.browser import CLIPBOARD, COMPARISON, copied
 from webapp.accounts.models import ApiToken, Invitation, Role
 from webapp.comparisons.models import Comparison
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair, TokenLengths
@@ -91,7 +92,7 @@ class Edited:
     edits: dict[str, str | bool]
     makes: type[Any]
     shows: Callable[[Any], dict[str, Any]]
-    also: tuple[str, ...] = ()  # of the things that it needs
+    also: str = "dataset"  # what it needs besides
 
 
 FORMS = {
@@ -114,10 +115,6 @@ FORMS = {
         "/models/new/", {"name": "it's", "hub_id": "some/one", "revision": "v1"}, LanguageModel,
         lambda row: {"name": row.name, "hub_id": row.location, "revision": row.revision},
     ),
-    "pair": Edited(
-        "/pairs/new/", {"name": "it's", "target": "target", "draft": "draft"}, Pair,
-        lambda row: {"name": row.name, "target": row.target.name, "draft": row.draft.name},
-    ),
     "prompts": Edited(
         "/datasets/new/", {"name": "it's", "text": "one\nit's two\n"}, Dataset,
         lambda row: {"name": row.name, "text": "".join(f"{each.text}\n" for each in row.prompts.all())},
@@ -126,10 +123,10 @@ FORMS = {
         "/endpoints/new/", {"name": "theirs", "url": "http://127.0.0.1:9", "dialect": "llamacpp"}, Endpoint,
         lambda row: {"name": row.name, "url": row.url, "dialect": row.dialect},
     ),
-    "classifier": Edited("/classifiers/new/", {"name": "it's"}, Classifier, lambda row: {"name": row.name}, ("card",)),
-    "token lengths": Edited(
-        "/datasets/{dataset}/", {"pair": "second: target / draft"}, TokenLengths,
-        lambda row: {"pair": f"{row.pair.name}: {row.pair.models}"}, ("second",)
+    "classifier": Edited("/classifiers/new/", {"name": "it's"}, Classifier, lambda row: {"name": row.name}, "card"),
+    "pair": Edited(
+        "/pairs/new/", {"name": "it's", "target": "target", "draft": "draft"}, Pair,
+        lambda row: {"name": row.name, "target": row.target.name, "draft": row.draft.name},
     ),
     "invitation": Edited(
         "/team/", {"role": "viewer", "days": "3"}, Invitation,
@@ -141,7 +138,11 @@ FORMS = {
     ),
     "link": Edited(
         "/comparisons/{comparison}/shares/", {"hides_texts": True}, Share,
-        lambda row: {"hides_texts": row.hides_texts}, ("comparison",),
+        lambda row: {"hides_texts": row.hides_texts}, "comparison",
+    ),
+    "token lengths": Edited(
+        "/datasets/{dataset}/", {"pair": "second: target / draft"}, TokenLengths,
+        lambda row: {"pair": f"{row.pair.name}: {row.pair.models}"}, "second",
     ),
 }  # fmt: skip
 
@@ -158,40 +159,50 @@ def things(world, by, ready):
 
 
 @pytest.mark.curl
-@pytest.mark.parametrize(("form", "language"), [*zip(FORMS, itertools.cycle(LANGUAGES))])
-def test_each_copy_runs_and_asks_for_what_the_form_holds_after_an_edit(open_page, things, run, form, language):
-    wanted = FORMS[form]
-    made = {name: things[name]().pk for name in ("dataset", *wanted.also)}
-    page = open_page(wanted.path.format(**made), **CLIPBOARD)
-    unfold(page)
-    edit(page, wanted.edits)
-    done = run(copy(page, language), "admin")
-    assert wanted.shows(wanted.makes.objects.latest("created")) == wanted.edits, (done.stdout, done.stderr)
+def test_each_copy_runs_and_asks_for_what_the_form_holds_after_an_edit(open_page, things, run):
+    page = open_page("/comparisons/", **CLIPBOARD)
+    made = {}
+    for (form, wanted), language in zip(FORMS.items(), itertools.cycle(LANGUAGES)):
+        made[wanted.also] = things[wanted.also]().pk
+        page.goto(re.sub(r"(?<=\d)/.*", wanted.path.format(**made), page.url))
+        unfold(page)
+        edit(page, wanted.edits)
+        done = run(copy(page, language), "admin")
+        assert wanted.shows(wanted.makes.objects.latest("created")) == wanted.edits, (form, done.stdout, done.stderr)
 
 
-def test_the_splits_are_those_of_the_chosen_prompts(open_page, ready, world):
+def test_the_form_of_a_comparison_follows_what_is_chosen_and_keeps_what_was_unfolded(open_page, ready, world):
     make.dataset(world.actor(world.bob), name="others")
-    page = open_page("/comparisons/new/", **CLIPBOARD)
-    expect(page.locator("[name=split] option")).to_have_text(["all prompts"])
-    page.select_option("[name=dataset]", label="others")
-    expect(page.locator("[name=split] option")).to_have_text(["all prompts", "test (3)"])
-    page.select_option("[name=split]", "test")
+    make.endpoint(world.actor(world.bob))
+    page = open_page("/comparisons/new/", viewport={"width": 1280, "height": 900})
+    plan, splits = page.locator(".plan"), page.locator("[name=split] option")
+    expect(page.locator("[name='threshold.adaptive'][type=checkbox]")).to_have_count(1)
+    expect(page.locator("[name=queue] option")).to_have_text(["CPU"])
+    assert page.evaluate("document.documentElement.scrollHeight") <= 1200
     page.select_option("[name=dataset]", value="")
-    expect(page.locator("[name=split] option")).to_have_text(["all prompts"])
+    expect(splits).to_have_text(["all prompts"])
+    page.select_option("[name=dataset]", label="others")
+    expect(splits).to_have_text(["all prompts", "test (3)"])
+    page.select_option("[name=dataset]", label="prompts")
+    expect(plan).to_contain_text("× 6 prompts")
+    page.fill("[name=limit]", "4")
+    expect(plan).to_contain_text("× 4 prompts")
+    expect(plan).to_contain_text("No worker listens on cpu")
 
-
-def test_what_was_unfolded_stays_unfolded_beside_an_error(open_page, ready):
-    page = open_page("/comparisons/new/")
+    theirs = page.locator("[name=server][value='theirs as-started']")
+    expect(theirs).to_be_hidden()
+    page.click("#servers summary")
+    theirs.check()
+    expect(plan).to_contain_text("server:theirs")
     page.click("summary:text-is('Load')")
-    page.click("summary:text-is('Name, repeats and queue')")
     page.fill("[name='static.lookahead']", "99")
-    expect(page.locator(".plan")).to_contain_text("outside 1 to 64")
+    expect(plan).to_contain_text("outside 1 to 64")
     page.route("**/comparisons/new/", quietly)
     page.click("button[name=launch]")
     expect(page.locator(".strategies .error")).to_contain_text("outside 1 to 64")
-    expect(page.locator("details[data-fold=load]")).to_have_attribute("open", "")
-    expect(page.locator("details[data-fold=running]")).to_have_attribute("open", "")
-    expect(page.locator("details[data-fold=sampling]")).not_to_have_attribute("open", "")
+    for fold, is_open in (("load", True), ("servers", True), ("sampling", False)):
+        assert page.locator(f"details[data-fold={fold}]").evaluate("fold => fold.open") is is_open
+    expect(theirs).to_be_checked()
 
 
 def quietly(route) -> None:
@@ -200,44 +211,3 @@ def quietly(route) -> None:
         route.fulfill(response=route.fetch(), status=200)
     else:
         route.continue_()
-
-
-@pytest.mark.parametrize(
-    "servers", [(), ("theirs",), ("theirs", "a-server-with-a-name-of-about-as-many-letters-as-may-be")]
-)
-def test_a_comparison_takes_few_keys_and_little_room(open_page, ready, world, servers):
-    for name in servers:
-        make.endpoint(world.actor(world.bob), name)
-    page = open_page("/comparisons/new/", viewport={"width": 1280, "height": 900})
-    expect(page.locator(".plan")).to_contain_text("× 6 prompts")
-    assert page.evaluate("document.documentElement.scrollHeight") <= 1200
-    assert launch_by_keyboard(page) <= 12
-    page.wait_for_load_state("networkidle")
-
-
-def test_servers_are_chosen_in_their_fold_which_is_open_where_one_is_chosen(open_page, ready, world):
-    make.endpoint(world.actor(world.bob))
-    page = open_page("/comparisons/new/")
-    theirs = page.locator("[name=server][value='theirs as-started']")
-    expect(theirs).to_be_hidden()
-    page.click("#servers summary")
-    theirs.check()
-    expect(page.locator(".plan")).to_contain_text("server:theirs")
-    page.goto(page.url + "?strategies=static:4,server:theirs")
-    expect(theirs).to_be_visible()
-    expect(theirs).to_be_checked()
-
-
-def test_the_plan_is_there_from_the_start_and_follows_the_form(open_page, ready):
-    page = open_page("/comparisons/new/")
-    expect(page.locator("[name='threshold.adaptive'][type=checkbox]")).to_have_count(1)
-    expect(page.locator("[name=queue] option")).to_have_text(["CPU"])
-    plan = page.locator(".plan")
-    expect(plan).to_contain_text("× 6 prompts")
-    page.fill("[name=limit]", "4")
-    expect(plan).to_contain_text("× 4 prompts")
-    page.fill("[name='static.lookahead']", "99")
-    expect(plan).to_contain_text("outside 1 to 64")
-    page.fill("[name='static.lookahead']", "9")
-    expect(plan).to_contain_text("static:9")
-    expect(plan).to_contain_text("No worker listens on cpu")

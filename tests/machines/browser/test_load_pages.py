@@ -44,17 +44,32 @@ def test_texts_that_are_written_side_by_side_miss_nothing_and_any_is_shown_on_a_
     shows(page, together[2].tokens)
 
 
-@pytest.fixture
-def ended(hire):
+def test_requests_under_load_are_replayed_and_results_are_read_at_each_load(open_page, hire):
     worker = hire("autoregressive", "static:4", concurrency=[1, 4], rate=[2], slo="ttft=500ms")
     worker.claim()
     worker.finish_all()
-    return worker
-
-
-def test_requests_under_load_are_replayed_and_any_text_is_read_at_that_moment(open_page, ended):
-    page = open_page(path_of(ended) + "#strategy=static:4+@4&prompt=1")
+    page = open_page(path_of(worker) + "#strategy=static:4+@4&prompt=1")
     mode(page, "finished")
+    is_replayed_and_any_text_is_read_at_that_moment(page)
+
+    expect(page.locator("#forest-title")).to_contain_text("over autoregressive @4")
+    page.set_viewport_size({"width": 360, "height": 800})
+    expect(page.locator("tr.load")).to_have_count(3)
+    expect(page.locator("tr.load").nth(1)).to_contain_text("4 at once")
+    for chart in ("load-front", "load-speedup", "load-latency"):
+        section = page.locator(f"section:has(> #{chart})")
+        expect(section.locator(".sentence")).not_to_be_empty()
+        section.locator("summary").click()
+        expect(section.locator("tbody tr").first).to_be_visible()
+    page.wait_for_function("document.documentElement.scrollWidth <= 360")
+    assert grave_faults_of_both_themes(page) == []
+    page.select_option("#baseline", label="static:4")
+    expect(page.locator("tr.pinned")).to_have_count(3)
+    expect(page.locator("tr.pinned").first).to_contain_text("static:4")
+    mode(page, "finished")
+
+
+def is_replayed_and_any_text_is_read_at_that_moment(page) -> None:
     expect(page.locator("#text-of")).to_have_text("as static:4 @4 wrote it")
     expect(page.locator("#strip .round")).not_to_have_count(0)
     whole = page.locator("#strip .round").count()
@@ -80,28 +95,3 @@ def test_requests_under_load_are_replayed_and_any_text_is_read_at_that_moment(op
     page.locator("[data-lane='3'] .track").click(position={"x": 5, "y": 3})
     expect(page.locator("#text-of")).to_have_text("as autoregressive @4 wrote it")
     expect(page.locator("#scrub")).to_have_value(moment)  # the replay stays where it was
-
-
-def test_results_by_load_fit_a_phone_are_accessible_and_have_their_tables(open_page, ended):
-    page = open_page(path_of(ended), viewport={"width": 360, "height": 800})
-    mode(page, "finished")
-    expect(page.locator("tr.load")).to_have_count(3)
-    expect(page.locator("tr.load").nth(1)).to_contain_text("4 at once")
-    for chart in ("load-front", "load-speedup", "load-latency"):
-        section = page.locator(f"section:has(> #{chart})")
-        expect(section.locator(".sentence")).not_to_be_empty()
-        section.locator("summary").click()
-        expect(section.locator("tbody tr").first).to_be_visible()
-    assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert grave_faults_of_both_themes(page) == []
-
-
-def test_charts_of_one_load_are_those_of_the_run_that_is_looked_at(open_page, ended):
-    page = open_page(path_of(ended))
-    expect(page.locator("#forest-title")).to_contain_text("over autoregressive")
-    page.check("[data-lane='4'] input", force=True)
-    expect(page.locator("#forest-title")).to_contain_text("over autoregressive @4")
-    page.select_option("#baseline", label="static:4")
-    expect(page.locator("tr.pinned")).to_have_count(3)
-    expect(page.locator("tr.pinned").first).to_contain_text("static:4")
-    mode(page, "finished")

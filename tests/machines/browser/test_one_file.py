@@ -53,8 +53,9 @@ def downloaded(worker, world, path: str, **query) -> bytes:
     return worker.does(get)
 
 
-def test_a_comparison_is_read_and_replayed_from_a_file(ended, world, opened):
-    page = opened(downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/"))
+def test_a_comparison_is_read_replayed_and_asked_from_a_file_as_in_the_lab(ended, world, opened):
+    content = downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/")
+    page = opened(content)
     expect(page.locator("h1")).to_contain_text("nobody can say yet which is fastest")
     expect(page.locator("#strip .token").first).to_be_attached()
     for chart in ("#forest .prompts", "#lines .line", "#positions .line", "#waterfall .bar", "#race .tokens"):
@@ -71,21 +72,17 @@ def test_a_comparison_is_read_and_replayed_from_a_file(ended, world, opened):
     expect(page.locator("#prompts tbody tr")).to_have_count(3)
     page.locator("#prompts tbody tr").nth(1).locator("td button").first.click()
     expect(page.locator("#heat")).to_contain_text("Prompt 2 of 3")
-    move = page.locator("#lines").bounding_box()
-    page.mouse.move(move["x"] + 200, move["y"] + 50)
-    page.locator("#lines").scroll_into_view_if_needed()
     with page.expect_download() as saved:
         page.locator("section:has(> #lines) [data-save]").click()
     assert Path(saved.value.path()).read_bytes().startswith(b"\x89PNG")
+    has_no_buttons_and_no_addresses_of_the_lab(page, content.decode())
 
 
-def test_it_has_no_buttons_and_no_addresses_of_the_lab(ended, world, opened):
-    content = downloaded(ended, world, f"/api/v1/comparisons/{ended.comparison.pk}/file/")
-    page = opened(content)
+def has_no_buttons_and_no_addresses_of_the_lab(page, content: str) -> None:
     assert page.locator("form[method=post], #what-if").count() == 0
     assert page.locator("a:not([href^='#'])").count() == 0
-    assert "testserver" not in content.decode() and "/api/" not in page.content().replace("api/v1", "")
-    assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', content.decode()) == []
+    assert "testserver" not in content and "/api/" not in page.content().replace("api/v1", "")
+    assert re.findall(r'(?:src|href)="(?!#|data:)[^"]*"', content) == []
 
 
 def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, by, opened):
@@ -101,36 +98,32 @@ def test_the_file_of_a_share_without_texts_holds_no_word_of_them(ended, world, b
     expect(page.locator("#race .tokens").first).to_be_attached()
 
 
-@pytest.mark.parametrize(
-    ("kind", "options", "drawn"),
-    [
+def test_studies_and_a_classifier_are_read_from_files(worker, world, opened):
+    by, of = world.actor(world.bob), worker.comparison
+    for kind, options, drawn in (
         (ORACLE, {}, ".chart .bar"),
         (PLAN, {}, ".chart .line"),
         (PROJECTION, {"card": "llama-70b-1b-h100"}, "#best-map .map-field"),
         (PAPERS, {}, "#figure-ssd-3 .dot-mark"),
-    ],
-)
-def test_a_study_is_read_from_a_file(ended, world, opened, kind, options, drawn):
-    by, of = world.actor(world.bob), ended.comparison
-    study = ended.does(make.study, by, kind, pair=of.pair, dataset=of.dataset, **options)
-    page = opened(downloaded(ended, world, f"/api/v1/studies/{study.pk}/file/"))
-    expect(page.locator("h1.verdict")).not_to_be_empty()
-    expect(page.locator(drawn).first).to_be_attached()
-    page.locator(".term").first.click()
-    expect(page.locator(".meaning:popover-open")).not_to_be_empty()
-    assert page.locator("a:not([href^='#']), form").count() == 0
+    ):
+        study = worker.does(make.study, by, kind, pair=of.pair, dataset=of.dataset, **options)
+        page = is_read(opened(downloaded(worker, world, f"/api/v1/studies/{study.pk}/file/")), drawn)
+        page.locator(".term").first.click()
+        expect(page.locator(".meaning:popover-open")).not_to_be_empty()
 
-
-def test_a_classifier_is_read_from_a_file_and_its_threshold_moves(ended, world, opened):
-    by, of = world.actor(world.bob), ended.comparison
-    upload = ended.does(make.upload, by, make.card())
-    classifier = ended.does(classifying.add_classifier, name="c", pair=of.pair, upload=upload, by=by)
-    page = opened(downloaded(ended, world, f"/api/v1/classifiers/{classifier.pk}/page/"))
-    expect(page.locator("h1.verdict")).not_to_be_empty()
+    upload = worker.does(make.upload, by, make.card())
+    classifier = worker.does(classifying.add_classifier, name="c", pair=of.pair, upload=upload, by=by)
+    page = opened(downloaded(worker, world, f"/api/v1/classifiers/{classifier.pk}/page/"))
+    is_read(page, ".charts .chart :is(.line, .bar)")
     expect(page.locator("#sweep .line").first).to_be_attached()
     before = page.locator("#told").inner_text()
     page.locator("#threshold-at").focus()
     page.keyboard.press("Home")
     expect(page.locator("#told")).not_to_have_text(before)
-    expect(page.locator(".charts .chart :is(.line, .bar)").first).to_be_attached()
+
+
+def is_read(page, drawn: str):
+    expect(page.locator("h1.verdict")).not_to_be_empty()
+    expect(page.locator(drawn).first).to_be_attached()
     assert page.locator("a:not([href^='#']), form").count() == 0
+    return page

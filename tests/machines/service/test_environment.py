@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
 
 import kombu
 import pytest
 import redis
+
+from tests.decoding.servers.authority import HERE, Authority
 
 ROOT = Path(__file__).parents[3]
 ODD = "p@ss/w#rd?:%20 é&=\"'$[]"
@@ -18,6 +23,12 @@ TOLD = """
 import json
 from webapp.config import settings
 print(json.dumps([settings.DATABASES["default"], settings.REDIS_URL, settings.SECRET_KEY, settings.TOKEN_PEPPER]))
+"""
+PING = """
+import os; os.environ["DJANGO_SETTINGS_MODULE"] = "webapp.config.settings"
+import django; django.setup()
+from webapp.core.broker import app
+app.connection().ensure_connection(max_retries=1, reraise_as_library_errors=False)
 """
 OURS = ("DATABASE_URL", "REDIS_URL", "REDIS_PASSWORD", "POSTGRES_", "DRAFTHOUSE_", "AWS_")
 
@@ -43,6 +54,27 @@ def test_a_password_of_any_characters_reaches_database_and_broker_from_a_variabl
         assert (database["HOST"], database["PASSWORD"]) == ("db", ODD)
         assert redis.Redis.from_url(url).connection_pool.connection_kwargs["password"] == ODD
         assert kombu.Connection(url).password == ODD  # Celery's
+
+
+@pytest.mark.parametrize("trusts", [False, True])
+def test_a_broker_must_show_a_certificate_that_is_trusted_before_it_hears_the_password(tmp_path, trusts):
+    """Of Celery too, which takes any by itself."""
+    authority, heard = Authority(tmp_path), []
+
+    def listen() -> None:
+        with suppress(OSError):  # the client went away
+            line, _ = server.accept()
+            server.close()  # another try is refused at once
+            with authority.tls().wrap_socket(line, server_side=True) as safe:
+                heard.append(safe.recv(1000))
+
+    with socket.create_server((HERE, 0)) as server:
+        thread = threading.Thread(target=listen)
+        thread.start()
+        trusted = f"?ssl_ca_certs={authority.file}" if trusts else ""
+        told = run(PING, tmp_path, REDIS_URL=f"rediss://:word@{HERE}:{server.getsockname()[1]}/0{trusted}")
+        thread.join()
+    assert any(b"word" in told for told in heard) == trusts, told.stderr
 
 
 def test_addresses_are_honoured_and_go_before_single_settings(tmp_path):
