@@ -263,7 +263,8 @@ def _epoch(progress: training.Progress) -> TrainingStep:
 def _tuned(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, float]:
     """Thresholds: the published rule's by search, the priced rule's from its price."""
     predictions = planning.predict(study, costs, classifier)
-    searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
+    tried = (p for p in predictions if p.choice.params.get("rule") == "threshold")
+    searched = max(tried, key=lambda prediction: prediction.tokens_per_s).choice.params["threshold"]
     return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
 
 
