@@ -30,7 +30,6 @@ from decoding.drafting.tree_shapes import RANKS
 from decoding.errors import DrafthouseError
 from decoding.models.runner import ModelRunner, Result, Steps, align, read_prompt
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices, echo_of
-from decoding.ssd.policy.together import RowBudget
 from decoding.ssd.speculator.drawing import Branch, CurrentDraft, DraftedChain, Drawing, Estimator
 from decoding.ssd.speculator.tree import BranchTree
 from decoding.trace.events import Backup, Origin, StopReason
@@ -94,16 +93,6 @@ class Preparation(NamedTuple):
     end_ns: int = 0
     idle_ns: int = 0  # from then until now
 
-    def after(self, began_ns: int, ended_ns: int) -> Preparation:
-        """Add a pass."""
-        return self._replace(
-            passes=self.passes + 1,
-            busy_ns=self.busy_ns + ended_ns - began_ns,
-            opening_ns=self.opening_ns or ended_ns - began_ns,
-            start_ns=self.start_ns or began_ns,
-            end_ns=ended_ns,
-        )
-
 
 NOTHING = Preparation()
 
@@ -152,11 +141,6 @@ class Speculator:
         self._rows = 0  # of a pass that prepares, over all texts
 
     @property
-    def budget(self) -> RowBudget:
-        """Rows for branches, which texts that are decoded together share."""
-        return self.policy.budget
-
-    @property
     def draft(self) -> Draft:
         """The draft that is with the target."""
         return self._current.draft
@@ -201,10 +185,6 @@ class Speculator:
         self._is_open = not current.draft.tokens
         self._posted_depth = 0
 
-    def note_draft(self, at_ns: int | None) -> None:
-        """Note that the target got the draft: now, or at `at_ns`."""
-        self.policy.pace.note_draft(at_ns)
-
     def ready(self) -> Sequence[Ready]:
         """Drafts that the target may take without asking, if the verdict comes now. Once for each depth, and none where
         more tokens or fewer might be worth the target's wait. A verdict by scores needs them, so there it asks."""
@@ -242,7 +222,7 @@ class Speculator:
         self._last_preparation, current = self.preparation(), self._current
         if drafted := len(current.draft.tokens):
             opened_ns = self._preparation.start_ns + self._preparation.opening_ns
-            self.budget.breadth.note_round(drafted, at_ns - (opened_ns or at_ns))
+            self.policy.budget.breadth.note_round(drafted, at_ns - (opened_ns or at_ns))
         if not self._is_open:
             self._adopt(current)  # the verdict came before any step: these branches are of the round before
         row = self._tree.find(asked.accepted, asked.token) if self._tree else None
@@ -366,14 +346,14 @@ class Speculator:
         tree = self._tree
         if tree is None or not tree.is_done:
             return tree is not None
-        return self.budget.hides and bool(tree.depth and tree.can_round_off)
+        return self.policy.budget.hides and bool(tree.depth and tree.can_round_off)
 
     @property
     def puts_off_step(self) -> bool:
         """Whether to wait for the verdict instead of taking a step."""
         assert self._tree
         tree, drafted = self._tree, len(self.draft.tokens)
-        return self.budget.hides and self.policy.puts_off_step(drafted, tree.depth, tree.is_done)
+        return self.policy.budget.hides and self.policy.puts_off_step(drafted, tree.depth, tree.is_done)
 
     def deepening(self) -> Steps[None]:
         """Take a step: one more token in every branch."""
@@ -392,7 +372,7 @@ class Speculator:
             branches=tuple(branch for branch in branches if branch[2]),
             idle_ns=time.perf_counter_ns() - found.end_ns,
             # In turn the target waits for all of it, also between passes that texts share.
-            busy_ns=found.busy_ns if self.budget.hides else found.end_ns - found.start_ns,
+            busy_ns=found.busy_ns if self.policy.budget.hides else found.end_ns - found.start_ns,
         )
 
     def _adopt(self, current: CurrentDraft) -> None:
@@ -462,7 +442,14 @@ class Speculator:
         """Do the work, and note how long it took."""
         began_ns = time.perf_counter_ns()
         result = yield from work
-        self._preparation = self._preparation.after(began_ns, time.perf_counter_ns())
+        ended_ns, found = time.perf_counter_ns(), self._preparation
+        self._preparation = found._replace(
+            passes=found.passes + 1,
+            busy_ns=found.busy_ns + ended_ns - began_ns,
+            opening_ns=found.opening_ns or ended_ns - began_ns,
+            start_ns=found.start_ns or began_ns,
+            end_ns=ended_ns,
+        )
         return result
 
 
