@@ -326,7 +326,7 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
 
 
 def at_loads(gains: abc.Mapping[Load, tuple[float, float, float]]) -> dict[str, Any]:
-    """What is said of static:4 beside autoregressive with such gains (ratio, low, high) at these loads."""
+    """Return what is said of static:4 beside autoregressive with such gains (ratio, low, high) at these loads."""
     base = {load: f"autoregressive{load.suffix}" for load in gains}
     races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
     rows = [

@@ -144,14 +144,9 @@ def test_ctrl_c_ends_a_job_after_the_step_in_hand(tiny, looks, capsys):
     assert capsys.readouterr().err == "counting: 1/4\n"
 
 
-NOWHERE = "nowhere.jsonl cannot be read: No such file or directory. Give the path of a prompt file.\n"
-
-
 @pytest.mark.parametrize(
     ("run", "more", "told"),
     [
-        (plan.run, ["--prompts", "nowhere.jsonl"], NOWHERE),
-        (plan.run, ["--colour", "red"], "Unrecognized arguments"),
         (oracle.run, ["--lookahead", "0"], "is not a whole number from 1 up"),
         (oracle.run, ["--out", "mine/below"], "is not a folder of yours"),
         (train_disco.run, [], "at least 200 are needed"),
