@@ -160,6 +160,11 @@ class Visible(serializers.PrimaryKeyRelatedField[Any]):
 # Output --------------------------------------------------------------------------------------------------------------
 
 
+class Named(serializers.Serializer[Any]):
+    id = serializers.UUIDField()
+    name = serializers.CharField()
+
+
 class Output(serializers.ModelSerializer[Any]):
     """A thing as it is shown. `?fields=a,b` leaves the rest out."""
 
