@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 
 from decoding.errors import BadExport
 from decoding.models.gguf.writing import export_of, write
-from tests.kit.bpe import CUTS, SIZE, save_with_bpe
+from tests.kit.bpe import CUTS, save_with_bpe
 from tests.kit.models import GPT2, LLAMA, YARN, save
 from tests.kit.terminal import given
 from worker.terminal import export
@@ -92,27 +92,6 @@ def test_matrices_are_rounded_to_the_nearest_and_vectors_stay_float32(tmp_path: 
             continue
         got = got.view(torch.bfloat16) if dtype == "bfloat16" else got
         assert torch.equal(got, torch.from_numpy(wanted).to(got.dtype)), name
-
-
-def test_the_numbers_of_the_config_are_in_the_file(tmp_path: Path, llama: Path) -> None:
-    reader = exported(llama, tmp_path / "model.gguf", "float16")
-    config = json.loads((llama / "config.json").read_text())
-    got = {key.removeprefix("llama."): value(reader, key) for key in reader.fields if key.startswith("llama.")}
-    assert got == {
-        "vocab_size": SIZE + 8,
-        "context_length": 128,
-        "embedding_length": 48,
-        "block_count": 3,
-        "feed_forward_length": 80,
-        "attention.head_count": 6,
-        "attention.head_count_kv": 2,
-        "attention.key_length": 8,
-        "attention.value_length": 8,
-        "attention.layer_norm_rms_epsilon": pytest.approx(config["rms_norm_eps"]),
-        "rope.dimension_count": 8,
-        "rope.freq_base": 10000.0,
-    }
-    assert value(reader, "general.file_type") == 1
 
 
 def test_yarn_leaves_out_the_factor_that_llama_cpp_multiplies_by_itself(tmp_path: Path) -> None:
