@@ -31,7 +31,7 @@ from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
-from decoding.trace.events import Recorder, to_dict
+from decoding.trace.events import Recorder
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 from tests.kit.table import TableRunner, hashed
@@ -104,15 +104,6 @@ def tables(vocab: int, seed: int = 0, sharpness: float = 1.5, noise: float = 0.8
     dice = torch.Generator().manual_seed(seed)
     target = sharpness * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
     return target, target + noise * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
-
-
-def of_its_own(sequence: Sequence) -> list[dict[str, object]]:
-    """A text's events without times, and without who shared its passes."""
-    assert isinstance(sequence.sink, Recorder)
-    rows = [to_dict(event, seq) for seq, event in enumerate(sequence.sink.events, 1)]
-    return [
-        {name: value for name, value in row.items() if not name.endswith(("_ns", "texts", "_rows"))} for row in rows
-    ]
 
 
 @dataclass
