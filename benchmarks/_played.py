@@ -33,14 +33,11 @@ class Played:
         from webapp.accounts import actor as actors
         from webapp.accounts import services as accounts
         from webapp.comparisons import services as comparisons
-        from webapp.comparisons.specs import specify
         from webapp.registry.models import Dataset, Pair
 
         by = actors.of_user(accounts.first_owner())
-        spec = specify(
-            pair=Pair.objects.first(), dataset=Dataset.objects.first(), strategies=strategies, repeats=repeats
-        )
-        self.row = comparisons.launch(name="watched", spec=spec, by=by)
+        made_of = {"pair": Pair.objects.first(), "dataset": Dataset.objects.first(), "strategies": strategies}
+        self.row = comparisons.launch(name="watched", by=by, repeats=repeats, **made_of)
         self.samples: dict[str, Any] = {}
 
     def run(self, decode: Callable[[Any, Say], None]) -> None:

@@ -49,10 +49,10 @@ def place(*, postgres: bool = False, kept: Path | None = None) -> Iterator[Path]
 
 
 @contextmanager
-def serving(folder: Path) -> Iterator[Up]:
-    """Start all of `./drafthouse up` but workers: nobody takes submitted jobs."""
+def serving(folder: Path, *, workers: int = 0) -> Iterator[Up]:
+    """Start all of `./drafthouse up`. Without workers nobody takes submitted jobs."""
     database = {name: os.environ[name] for name in ("DATABASE_URL",) if name in os.environ}
-    up = Up(folder, "--workers", "0", **database)
+    up = Up(folder, "--workers", str(workers), **database)
     try:
         yield up.wait()
     finally:

@@ -89,7 +89,7 @@ UNPACK = (
     DJANGO
     + """
 from webapp.uploads import archives
-from worker import tables
+from worker.jobs.unpack import as_json_lines
 class Reader:
     def __init__(self, path):
         self.size, self.file = path.stat().st_size, path.open("rb")
@@ -99,7 +99,7 @@ class Reader:
 path = Path(sys.argv[1])
 try:
     if archives.is_table(path.name):
-        tables.as_json_lines(path, path.name, lambda: True)
+        as_json_lines(path, path.name, lambda: True)
     else:
         for _, stream in archives.members(Reader(path), path.name):
             while stream.read(1 << 20):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import logging
 import math
-import os
 import pickle
 import signal
 import subprocess
@@ -13,7 +12,6 @@ import sys
 import threading
 import time
 from collections import deque
-from contextlib import suppress
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 
@@ -109,16 +107,7 @@ class EngineProcess:
         """TERM, then KILL, to it and all it has started. The next order starts a fresh one."""
         if self._process is None:
             return
-        for number in (signal.SIGTERM, signal.SIGKILL):
-            try:
-                os.killpg(self._process.pid, number)
-                self._process.wait(TIME_TO_OBEY)
-                break
-            except ProcessLookupError:
-                break
-            except subprocess.TimeoutExpired:
-                continue
-        self._process.wait()
+        leash.end(self._process, TIME_TO_OBEY)
         self._process = None
         self.is_busy = False
 
@@ -126,16 +115,13 @@ class EngineProcess:
         self.end()
         ours, theirs = Pipe()
         with theirs:
-            self._process = subprocess.Popen(
+            self._process = leash.start(
                 [sys.executable, "-P", "-m", "worker.engine", str(theirs.fileno())],
-                env=leash.held(),
                 pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 text=True,
                 errors="replace",
-                start_new_session=True,
             )
         self._connection, self._backlog = ours, Backlog()
         self._last_lines.clear()
@@ -184,8 +170,7 @@ class EngineProcess:
         while process.poll() is None:
             if gauge.largest() > self._limit:
                 self._excess = OverLimit("The engine process", self._limit)
-                with suppress(ProcessLookupError):
-                    os.killpg(process.pid, signal.SIGKILL)
+                leash.signal_group(process, signal.SIGKILL)
                 return
             time.sleep(LOOK_EVERY)
 

@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 from worker.disk import Stopped
 
@@ -49,19 +50,40 @@ def held() -> dict[str, str]:
     return {**os.environ, HOLDER: str(os.getpid()), "PYTHONPATH": str(ROOT)}
 
 
+def start(command: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
+    """Start a child on our leash, in a process group of its own, so that all that it starts can be ended. Ctrl-C does
+    not reach it. Call this from a thread that lives as long as the child may: the leash is tied to the one that
+    forks."""
+    given = {"env": held(), "stdin": subprocess.DEVNULL, "start_new_session": True, **options}
+    return subprocess.Popen(command, **given)
+
+
+def signal_group(process: subprocess.Popen[Any], number: int) -> bool:
+    """Send a signal to a child and to all that it has started. Return whether anything of it is there."""
+    try:
+        os.killpg(process.pid, number)
+    except (ProcessLookupError, PermissionError):
+        return False
+    return True
+
+
+def end(process: subprocess.Popen[Any], time_to_obey_s: float) -> None:
+    """Send TERM, then KILL, to a child and to all that it has started, and wait for its end."""
+    signal_group(process, signal.SIGTERM)
+    with suppress(subprocess.TimeoutExpired):
+        process.wait(time_to_obey_s)
+    signal_group(process, signal.SIGKILL)
+    process.wait()
+
+
 def watch(
     module: Sequence[str], may_go_on: Callable[[], bool], on_look: Callable[[bytes], None], **environment: str
 ) -> int:
     """Run a module of ours on the leash, hand on what it writes, and return its exit code. If it may not go on, end it
     and all that it started, and raise Stopped. Call this from the main thread: the leash is tied to the one that
     forks."""
-    with subprocess.Popen(
-        [sys.executable, "-P", "-m", *module],
-        env=held() | environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        start_new_session=True,
-    ) as process:
+    command = [sys.executable, "-P", "-m", *module]
+    with start(command, env=held() | environment, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
         os.set_blocking(process.stdout.fileno(), False)
         has_ended = False
@@ -73,10 +95,9 @@ def watch(
                 has_ended = process.poll() is not None  # what it wrote before is read below
                 on_look(process.stdout.read() or b"")
         except BaseException:
-            with suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
+            signal_group(process, signal.SIGKILL)
             raise
-    return process.returncode
+    return int(process.returncode)
 
 
 def _require_alive(holder: int) -> None:

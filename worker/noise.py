@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from worker import gauges, gpus
+from worker.gauges import CpuTime
 from worker.gpus import Gpu
 
 SHARED = 0.10  # of all cores, used by others: from here on a sample is called noisy
@@ -16,30 +17,30 @@ LEAST_S = 0.2  # of all cores together; less is too coarse to tell
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """Counters at one moment, in seconds."""
+    """Counters of the machine and of an engine at one moment."""
 
-    all: float
-    idle: float
-    engine: float  # and all it has started
-    clock: float  # MHz, mean over cores; 0 where it is not told
-    gpus: tuple[Gpu, ...] = ()
+    cores: Sequence[CpuTime]  # all together, then each
+    engine: float | None  # seconds of it and all it has started; None if it is gone
+    clocks: Sequence[float]  # MHz of each core; empty where it is not told
+    gpus: Sequence[Gpu] = ()
+
+    @property
+    def clock(self) -> float:
+        return sum(self.clocks) / len(self.clocks) if self.clocks else 0.0
 
 
-def mark(engine_pid: int | None, beside: Iterable[int] = ()) -> Mark | None:
+def mark(engine_pid: int | None, beside: Iterable[int] = ()) -> Mark:
     """Read the counters. Programs `beside` the engine take part in the measurement, such as a server."""
-    engine = None if engine_pid is None else gauges.cpu_time_of(engine_pid)
-    if engine_pid is None or engine is None:
-        return None
-    engine += sum(gauges.cpu_time_of(pid) or 0.0 for pid in beside)
-    clocks = gauges.clocks_mhz()
-    clock = sum(clocks) / len(clocks) if clocks else 0.0
-    cores, *_ = gauges.cpu_times()
-    return Mark(cores.all, cores.idle, engine, clock, tuple(gpus.read(gauges.family(engine_pid))))
+    engine = gauges.cpu_time_of(engine_pid) if engine_pid else None
+    if engine is not None:
+        engine += sum(gauges.cpu_time_of(pid) or 0.0 for pid in beside)
+    ours = gauges.family(engine_pid) if engine_pid else ()
+    return Mark(gauges.cpu_times(), engine, gauges.clocks_mhz(), gpus.read(ours))
 
 
 def between(before: Mark | None, after: Mark | None) -> str:
     """Why the sample in between is noisy, as a sentence; nothing if it is not, or if nobody can say."""
-    if before is None or after is None:
+    if before is None or after is None or None in (before.engine, after.engine):
         return ""
     for one, other in zip(before.gpus, after.gpus, strict=False):
         if sentence := _gpu(one, other):
@@ -56,9 +57,12 @@ def between(before: Mark | None, after: Mark | None) -> str:
 
 def share_of_others(before: Mark | None, after: Mark | None) -> float | None:
     """Share of all cores that other programs used in between; None if nobody can say."""
-    if before is None or after is None or (whole := after.all - before.all) < LEAST_S:
+    if before is None or after is None or before.engine is None or after.engine is None:
         return None
-    return max(0.0, (whole - (after.idle - before.idle) - (after.engine - before.engine)) / whole)
+    was, now = before.cores[0], after.cores[0]
+    if (whole := now.all - was.all) < LEAST_S:
+        return None
+    return max(0.0, (whole - (now.idle - was.idle) - (after.engine - before.engine)) / whole)
 
 
 def _gpu(before: Gpu, after: Gpu) -> str:

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
 from decoding.errors import BadServer
@@ -42,14 +41,8 @@ class StartedServer:
         self.log = Path(path)
         words = [word.replace(PORT, str(self.port)) for word in command[1:]]
         with os.fdopen(handle, "wb") as log:
-            self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "worker.leash", leash.FAMILY, program, *words],
-                env=leash.held(),
-                stdin=subprocess.DEVNULL,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,  # its own process group, so that all that it starts can be ended
-            )
+            command = [sys.executable, "-P", "-m", "worker.leash", leash.FAMILY, program, *words]
+            self._process = leash.start(command, stdout=log, stderr=subprocess.STDOUT)
 
     @property
     def pid(self) -> int:
@@ -74,23 +67,11 @@ class StartedServer:
 
     def end(self) -> None:
         """End it and all that it has started, and remove its log."""
-        self._signal(signal.SIGTERM)
-        with suppress(subprocess.TimeoutExpired):
-            self._process.wait(TIME_TO_END)
-        self._signal(signal.SIGKILL)
-        self._process.wait()
+        leash.end(self._process, TIME_TO_END)
         deadline = time.monotonic() + TIME_TO_VANISH
-        while self._signal(0) and time.monotonic() < deadline:
+        while leash.signal_group(self._process, 0) and time.monotonic() < deadline:
             time.sleep(0.01)
         self.log.unlink(missing_ok=True)
-
-    def _signal(self, number: int) -> bool:
-        """Send a signal to it and to all that it has started. Return whether anything of it is there."""
-        try:
-            os.killpg(self._process.pid, number)
-        except (ProcessLookupError, PermissionError):
-            return False
-        return True
 
     def _words(self) -> str:
         lines = self.log.read_text(errors="replace").splitlines()[-LAST_LINES:]

@@ -14,7 +14,7 @@ from typing import Any
 from django.db import Error, connection
 
 from webapp.jobs import telemetry as store
-from worker import gauges, gpus
+from worker import gauges, noise
 from worker.gauges import CpuTime
 from worker.pulse import Hold, outage
 
@@ -55,39 +55,28 @@ class Gauge:
     """Shares are of the time since the last reading."""
 
     def __init__(self, engine_pid: int | None) -> None:
-        self._cores = gauges.cpu_times()
-        self._engine = engine_pid, _used(engine_pid)
+        self._pid, self._mark = engine_pid, noise.mark(engine_pid)
 
     def read(self, engine_pid: int | None) -> dict[str, Any]:
-        before, self._cores = self._cores, gauges.cpu_times()
-        shares = [_busy(one, other) for one, other in zip(before, self._cores, strict=False)]
-        engine = self._engine_share(engine_pid, before)
+        before, now = self._mark, noise.mark(engine_pid)
+        shares = [_busy(one, other) for one, other in zip(before.cores, now.cores, strict=False)]
+        earlier = before.engine if engine_pid == self._pid else 0.0  # a new engine has used nothing before
+        spent, whole = (now.engine or 0.0) - (earlier or 0.0), now.cores[0].all - before.cores[0].all
+        engine = min(1.0, max(0.0, spent) / whole) if whole else 0.0
+        self._pid, self._mark = engine_pid, now
         used, total = gauges.memory()
         return {
             "cores": [round(share, 3) for share in shares[1:]],
             "engine": round(engine, 3),
             "others": round(max(0.0, shares[0] - engine), 3),
             "load": round(os.getloadavg()[0], 2),
-            "clocks_mhz": [round(clock) for clock in gauges.clocks_mhz()],
+            "clocks_mhz": [round(clock) for clock in now.clocks],
             "memory_used": used,
             "memory_total": total,
             "engine_memory": gauges.memory_of(engine_pid) if engine_pid else 0,
             "temperature_c": gauges.temperature_c(),
-            "gpus": [asdict(gpu) for gpu in gpus.read(gauges.family(engine_pid) if engine_pid else ())],
+            "gpus": [asdict(gpu) for gpu in now.gpus],
         }
-
-    def _engine_share(self, pid: int | None, before: list[CpuTime]) -> float:
-        (was_pid, was), used = self._engine, _used(pid)
-        self._engine = pid, used
-        if pid is None:
-            return 0.0
-        spent = used - was if pid == was_pid else used  # a new engine has used nothing before
-        whole = self._cores[0].all - before[0].all
-        return min(1.0, max(0.0, spent) / whole) if whole else 0.0
-
-
-def _used(pid: int | None) -> float:
-    return (gauges.cpu_time_of(pid) if pid else None) or 0.0
 
 
 def _busy(before: CpuTime, after: CpuTime) -> float:

@@ -84,13 +84,7 @@ def text_of(
     return Text(prompt, most, ending, place.target, drafter, dice, Recorder(), clock)
 
 
-@dataclass
-class Times:
-    """Seconds of rounds of so many texts with one lookahead."""
-
-    drafting: list[float] = field(default_factory=list)
-    verifying: list[float] = field(default_factory=list)
-    rest: list[float] = field(default_factory=list)
+Rounds = dict[str, list[float]]  # seconds of rounds: "drafting", "verifying", and the "rest"
 
 
 def measure(
@@ -114,61 +108,49 @@ def measure(
     return probing.costs(like)
 
 
+@dataclass
 class Probing:
     """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
 
-    def __init__(
-        self,
-        pair: ModelPair,
-        places: CachePool,
-        most: int,
-        sampling: Sampling,
-        classifier: DraftClassifier | None = None,
-        room: int = ROOM,
-    ) -> None:
-        self._pair, self._places, self._most, self._room = pair, places, most, room
-        self._sampling, self._classifier = sampling, classifier
-        self._times: dict[tuple[int, int], Times] = defaultdict(Times)  # by texts and lookahead
-        self._prompts: dict[int, list[float]] = {length: [] for length in PROMPTS}
-        self._pieces: dict[int, list[float]] = {length: [] for length in PIECES}
-        self._noise: list[float] = []
+    pair: ModelPair
+    places: CachePool
+    most: int
+    sampling: Sampling
+    classifier: DraftClassifier | None = None
+    room: int = ROOM
+    _rounds: dict[tuple[int, int], Rounds] = field(default_factory=dict)  # by texts and lookahead
+    _prompts: dict[int, list[float]] = field(default_factory=lambda: {length: [] for length in PROMPTS})
+    _pieces: dict[int, list[float]] = field(default_factory=lambda: {length: [] for length in PIECES})
+    _noise: list[float] = field(default_factory=list)
 
     def take_turn(self) -> None:
-        pair, sampling, classifier = self._pair, self._sampling, self._classifier
-        taken = [place for _ in range(self._most) if (place := self._places.take(self._most, self._room))]
+        pair, sampling = self.pair, self.sampling
+        taken = [place for _ in range(self.most) if (place := self.places.take(self.most, self.room))]
         sizes = [size for size in (2**power for power in range(9)) if size < len(taken)] + [len(taken)]
         try:
             with torch.inference_mode():
                 for k in LOOKAHEADS:
-                    times = {size: self._times[size, k] for size in sizes}
-                    _play_all(pair, taken, times, k, classifier, sampling)
+                    rounds = {size: self._rounds.setdefault((size, k), defaultdict(list)) for size in sizes}
+                    _play_all(pair, taken, rounds, k, self.classifier, sampling)
                 for length, found in self._prompts.items():
                     found += _reading(pair, taken[0], length, sampling)
                 for length, found in self._pieces.items():
                     found += _each_of(partial(_read_again, taken[0], length), pair)
         finally:
             for place in taken:
-                self._places.give_back(place)
+                self.places.give_back(place)
         self._noise += _noise(pair, sampling)
 
     def costs(self, like: CostModel = NOTHING) -> CostModel:
         """Return the medians of all turns."""
-        sizes = sorted({size for size, _ in self._times})
+        sizes = sorted({size for size, _ in self._rounds})
         rest = {size: self._usual("rest", size, 0) for size in sizes}
-        drafting = {
-            size: fitted(
-                {
-                    k: [self._usual("drafting", size, k) + self._usual("rest", size, k) - rest[size]]
-                    for k in LOOKAHEADS[1:]
-                }
-            )
-            for size in sizes
-        }
+        drafting = {size: fitted({k: [self._drafting(size, k) - rest[size]] for k in LOOKAHEADS[1:]}) for size in sizes}
         pieces = [(length, statistics.median(seconds)) for length, seconds in self._pieces.items()]
         found = replace(
             like,
             target={
-                size: rising({size * (k + 1): self._times[size, k].verifying for k in LOOKAHEADS}) for size in sizes
+                size: rising({size * (k + 1): self._rounds[size, k]["verifying"] for k in LOOKAHEADS}) for size in sizes
             },
             steps={size: [(size, step)] for size, (step, _) in drafting.items()},
             begin=[(size, besides) for size, (_, besides) in drafting.items()],
@@ -180,8 +162,12 @@ class Probing:
         )
         return found.at(like.context.tokens) if like.context else found
 
+    def _drafting(self, size: int, lookahead: int) -> float:
+        """Seconds of a round besides its verification."""
+        return self._usual("drafting", size, lookahead) + self._usual("rest", size, lookahead)
+
     def _usual(self, part: str, size: int, lookahead: int) -> float:
-        return float(statistics.median(getattr(self._times[size, lookahead], part)))
+        return statistics.median(self._rounds[size, lookahead][part])
 
 
 def _noise(pair: ModelPair, sampling: Sampling) -> list[float]:
@@ -204,14 +190,14 @@ def _seconds(work: Callable[[], object], pair: ModelPair) -> float:
 
 
 def _each_of(work: Callable[[], object], pair: ModelPair) -> list[float]:
-    """Seconds of every time but the first."""
+    """Seconds of every time but the first ones."""
     return [_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:]
 
 
 def _play_all(
     pair: ModelPair,
     places: Sequence[TextCaches],
-    times: Mapping[int, Times],
+    rounds: Mapping[int, Rounds],
     lookahead: int,
     classifier: DraftClassifier | None,
     sampling: Sampling,
@@ -228,15 +214,15 @@ def _play_all(
         batch.admit(text)
     while any(text.is_reading for text in texts):
         batch.step()
-    for size, found in times.items():
+    for size, found in rounds.items():
         start = first % (len(texts) - size + 1)
         batch.sequences = [text for text in texts[start : start + size] if not text.has_ended]  # by a short context
         first += size  # so that all texts grow alike
         for number in range(COLD + ROUNDS):
-            _play(batch, found if number >= COLD else Times())
+            _play(batch, found if number >= COLD else defaultdict(list))
 
 
-def _play(batch: Batch, times: Times) -> None:
+def _play(batch: Batch, found: Rounds) -> None:
     sinks = [text.sink.events for text in batch.sequences]  # type: ignore[attr-defined]
     before = [len(events) for events in sinks]
     began = time.perf_counter()
@@ -245,9 +231,9 @@ def _play(batch: Batch, times: Times) -> None:
     events = [event for own, count in zip(sinks, before, strict=True) for event in own[count:]]
     drafting = _span(event for event in events if isinstance(event, Drafted))
     verifying = _span(event for event in events if isinstance(event, Verified))
-    times.drafting.append(drafting)
-    times.verifying.append(verifying)
-    times.rest.append(max(0.0, whole - drafting - verifying))
+    found["drafting"].append(drafting)
+    found["verifying"].append(verifying)
+    found["rest"].append(max(0.0, whole - drafting - verifying))
 
 
 def _read_again(place: TextCaches, length: int) -> None:

@@ -209,12 +209,14 @@ def _tails(
     room: dict[int, int] = {}
     for first in range(0, len(misses), BRANCHES) if depth else ():
         places = misses[first : first + BRANCHES]
-        branches = draft.fork([len(tokens) + place for place in places])
+        tree, end = draft.grow(), len(draft.tokens) + 1
+        parents: Sequence[int] = [len(tokens) + place - end for place in places]
         chains: list[list[int]] = [[int(said[place])] for place in places]
         columns: list[Tensor] = []
-        for _ in range(depth):
+        for step in range(depth):
             aheads = [[*text[:place], *chain] for place, chain in zip(places, chains, strict=True)]
-            scores = dice.scores(branches.extend([chain[-1] for chain in chains]), aheads)
+            scores = dice.scores(tree.extend([chain[-1] for chain in chains], parents), aheads)
+            parents = range(step * len(places), (step + 1) * len(places))
             preferences = dice.preferences(scores, aheads)
             ids = dice.draw(scores, aheads)
             columns.append(features.describe(scores, preferences, ids))

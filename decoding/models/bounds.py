@@ -31,14 +31,9 @@ def check_rewind(length: int, to: int) -> None:
         raise ValueError(f"cannot rewind {length} tokens to {to}")
 
 
-def check_fork(length: int, lengths: Sequence[int]) -> None:
-    if not lengths or not all(0 <= each <= length for each in lengths):
-        raise ValueError(f"cannot branch from {length} tokens at {list(lengths)}")
-
-
 def check_open(is_open: bool) -> None:
     if not is_open:
-        raise RuntimeError("these branches are closed: their runner has moved on")
+        raise RuntimeError("this tree is closed: its runner has moved on")
 
 
 def check_tree(is_open: bool, depths: Sequence[int], new: int, context: int) -> None:
@@ -48,12 +43,3 @@ def check_tree(is_open: bool, depths: Sequence[int], new: int, context: int) -> 
         raise ValueError(f"{new} tokens with {len(depths)} parents")
     if max(depths) >= context:
         raise BadPrompt(f"A path would be longer than the model holds, which is {context} tokens.")
-
-
-def check_branches(is_open: bool, branches: Sequence[int], new: int, context: int) -> None:
-    """Check one new token per branch. `branches` are their lengths so far."""
-    check_open(is_open)
-    if new != len(branches):
-        raise ValueError(f"{len(branches)} branches take one token each, and {new} were given")
-    if max(branches) >= context:
-        raise BadPrompt(f"A branch would be longer than the model holds, which is {context} tokens.")

@@ -20,26 +20,9 @@ from torch import Tensor
 from decoding.models.devices import Facts
 
 
-class Branches(Protocol):
-    """Several continuations of one runner's text, extended side by side. Row b sees the first `lengths[b]` cached
-    tokens and its own chain, nothing else."""
-
-    @property
-    def model(self) -> SharesPasses:
-        """The model of the runner that was forked: several runners' branches can share a pass."""
-        ...
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        """Append one token to every row: ids [B] -> logits [B, V]. All rows are needed, whatever `need` says."""
-        ...
-
-    def adopt(self, row: int) -> None:
-        """Make this row's chain the text of the runner that was forked, without running the model again."""
-        ...
-
-
 class Tree(Protocol):
-    """Tokens behind one runner's text, each with a parent. A token sees the text and its ancestors, nothing else."""
+    """Tokens behind one runner's text, each with a parent. A token sees the text up to where its path leaves it, its
+    ancestors, and nothing else. So several continuations of a text grow side by side, each with a row in every step."""
 
     @property
     def model(self) -> SharesPasses:
@@ -47,12 +30,12 @@ class Tree(Protocol):
         ...
 
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
-        """Append tokens and return the logits after each: [n, V]. A parent is the number of a token of the tree, or -1
-        for the end of the text."""
+        """Append tokens and return the logits after each: [n, V]. A parent is the number of a token of the tree, -1 for
+        the end of the text, -2 for the place before its last token, and so on."""
         ...
 
     def adopt(self, path: Sequence[int]) -> None:
-        """Make these tokens, from the text's end down, the text of the runner, without running the model again."""
+        """Make this path, with the text up to where it begins, the runner's text, without running the model again."""
         ...
 
 
@@ -78,7 +61,7 @@ class Model(Protocol):
 
 
 class ModelRunner(Protocol):
-    """A model that reads one text. Every call appends to, cuts, or branches from `tokens`."""
+    """A model that reads one text. Every call appends to, cuts, or grows a tree from `tokens`."""
 
     vocab_size: int
     reads_trees_at_once: bool  # one pass reads many tokens of a tree, each as it would be read in a text
@@ -114,18 +97,13 @@ class ModelRunner(Protocol):
         """Open a tree behind the text. Extending or rewinding the runner closes it."""
         ...
 
-    def fork(self, lengths: Sequence[int]) -> Branches:
-        """Open one branch per entry, each starting after that many cached tokens. Extending or rewinding the runner
-        closes its branches."""
-        ...
-
 
 class SharesPasses(Protocol):
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
 
 
 class Reader(Protocol):
-    """A runner, its branches, or a `TreePass`: the one that a pass belongs to."""
+    """A runner or a `TreePass`: the one that a pass belongs to."""
 
     @property
     def model(self) -> SharesPasses: ...
@@ -157,13 +135,6 @@ def extend_each(feeds: Sequence[Feed]) -> list[Tensor]:
     return [runner.extend(tokens, need) for runner, tokens, need in feeds]
 
 
-class Unshared:
-    """Stands for the model of a tree that is read alone."""
-
-    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
-        return extend_each(feeds)
-
-
 @runtime_checkable
 class ReadsBlocks(Protocol):
     """A runner whose model foretells several positions in one pass."""
@@ -183,12 +154,16 @@ class TakesUnread(Protocol):
 
 
 class BlockPass:
-    """One pass for several positions, where the loop expects one for the next."""
+    """One pass for several positions, where the loop expects one for the next. It is read alone."""
 
-    model = Unshared()
+    extend_all = staticmethod(extend_each)
 
     def __init__(self, runner: ReadsBlocks) -> None:
         self._runner = runner
+
+    @property
+    def model(self) -> SharesPasses:
+        return self
 
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         return self._runner.block(tokens, need)

@@ -10,20 +10,13 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from decoding.models.bounds import (
-    check_branches,
-    check_extend,
-    check_fork,
-    check_ids,
-    check_open,
-    check_rewind,
-)
+from decoding.models.bounds import check_extend, check_ids, check_open, check_rewind
 from decoding.models.config_bounds import CONTEXTS
 from decoding.models.devices import facts_of
 from decoding.models.runner import Feed, extend_each
@@ -31,20 +24,9 @@ from decoding.models.runner import Feed, extend_each
 DEFAULT_CONTEXT = 4096  # for the few models that name none
 
 
-class TransformersReader(Protocol):
-    """A model that has read one text."""
-
-    def read(self, ids: Tensor, need: int) -> Tensor:
-        """Ids [n] -> logits [need, V]"""
-        ...
-
-    def cut(self, length: int) -> None: ...
-    def copy(self) -> TransformersReader: ...
-
-
 class CachingReader:
-    """A reader that keeps every layer's keys and values, also those that a sliding window no longer sees. The model's
-    own mask hides them, so the cache can always be cut."""
+    """A model that has read one text. It keeps every layer's keys and values, also those that a sliding window no
+    longer sees. The model's own mask hides them, so the cache can always be cut."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -53,6 +35,7 @@ class CachingReader:
         self._keeps = {"logits_to_keep"} & set(inspect.signature(model.forward).parameters)
 
     def read(self, ids: Tensor, need: int) -> Tensor:
+        """Ids [n] -> logits [need, V]"""
         output = self._model(
             input_ids=ids.unsqueeze(0), past_key_values=self._cache, use_cache=True, **dict.fromkeys(self._keeps, need)
         )
@@ -72,6 +55,8 @@ class CachingReader:
 
 
 class RereadingReader:
+    """The same for a model whose cache cannot be cut: it reads the whole text each time."""
+
     def __init__(self, model: Any) -> None:
         self._model = model
         self._ids = torch.empty(0, dtype=torch.long, device=model.device)
@@ -114,7 +99,7 @@ class TransformersModel:
     def bytes_for(self, room: int) -> int:
         return min(room or self.context, self.context) * self._bytes_per_token
 
-    def new_reader(self) -> TransformersReader:
+    def new_reader(self) -> CachingReader | RereadingReader:
         return RereadingReader(self.module) if self.rereads else CachingReader(self.module)
 
 
@@ -129,7 +114,7 @@ class TransformersRunner:
         self.facts = model.facts
         self._reader = model.new_reader()
         self._tokens: list[int] = []
-        self._branches: TransformersBranches | TransformersTree | None = None
+        self._tree: TransformersTree | None = None
 
     @property
     def tokens(self) -> list[int]:
@@ -154,25 +139,15 @@ class TransformersRunner:
         else:
             self._reader = self.model.new_reader()
 
-    @torch.inference_mode()
-    def fork(self, lengths: Sequence[int]) -> TransformersBranches:
-        check_fork(len(self._tokens), lengths)
-        self._close()
-        twins = [self.twin() for _ in lengths]
-        for twin, length in zip(twins, lengths, strict=True):
-            twin.rewind(length)
-        self._branches = TransformersBranches(self, twins)
-        return self._branches
-
     def grow(self) -> TransformersTree:
         self._close()
-        self._branches = TransformersTree(self)
-        return self._branches
+        self._tree = TransformersTree(self)
+        return self._tree
 
     def twin(self) -> TransformersRunner:
         """Return a runner that has read the same text."""
         twin = copy.copy(self)
-        twin._tokens, twin._reader, twin._branches = list(self._tokens), self._reader.copy(), None
+        twin._tokens, twin._reader, twin._tree = list(self._tokens), self._reader.copy(), None
         return twin
 
     def adopt(self, twin: TransformersRunner) -> None:
@@ -180,52 +155,43 @@ class TransformersRunner:
         self._tokens, self._reader = twin._tokens, twin._reader
 
     def _close(self) -> None:
-        if self._branches is not None:
-            self._branches.is_open = False
-            self._branches = None
-
-
-class TransformersBranches:
-    """One runner per branch, run one after the other: simple, and right for any architecture."""
-
-    def __init__(self, runner: TransformersRunner, twins: list[TransformersRunner]) -> None:
-        self.is_open = True
-        self.model = runner.model
-        self._runner = runner
-        self._twins = twins
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
-        check_branches(self.is_open, [len(twin.tokens) for twin in self._twins], len(new), self._runner.context)
-        return torch.cat([twin.extend([token]) for twin, token in zip(self._twins, new, strict=True)])
-
-    def adopt(self, row: int) -> None:
-        check_open(self.is_open)
-        self._runner.adopt(self._twins[row])
+        if self._tree is not None:
+            self._tree.is_open = False
+            self._tree = None
 
 
 class TransformersTree:
-    """One runner per token, run one after the other: simple, and right for any architecture."""
+    """One runner for each path, run one after the other: simple, and right for any architecture."""
 
     def __init__(self, runner: TransformersRunner) -> None:
         self.is_open = True
         self.model = runner.model
         self._runner = runner
-        self._twins: list[TransformersRunner] = []  # by token: one that has read all that it sees, itself included
+        self._read: list[tuple[TransformersRunner, int]] = []  # by token: a runner, and how much of its text it sees
 
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
         check_open(self.is_open)
         logits = []
         for token, parent in zip(tokens, parents, strict=True):
-            twin = (self._twins[parent] if parent >= 0 else self._runner).twin()
+            twin = self._after(parent)
             logits.append(twin.extend([token]))
-            self._twins.append(twin)
+            self._read.append((twin, len(twin.tokens)))
         return torch.cat(logits)
 
     def adopt(self, path: Sequence[int]) -> None:
         check_open(self.is_open)
         if path:
-            self._runner.adopt(self._twins[path[-1]])
+            self._runner.adopt(self._after(path[-1]))
+
+    def _after(self, parent: int) -> TransformersRunner:
+        """Return a runner that has read up to a token: that token's own, unless a child has taken it over."""
+        own, length = self._read[parent] if parent >= 0 else (self._runner, len(self._runner.tokens) + 1 + parent)
+        if parent >= 0 and len(own.tokens) == length:
+            return own
+        twin = own.twin()
+        if length < len(twin.tokens):
+            twin.rewind(length)
+        return twin
 
 
 def _cache_bytes(config: Any, dtype: torch.dtype) -> int:

@@ -203,7 +203,7 @@ def _fastest_network(
 ) -> tuple[Network, DraftClassifier, CostModel]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
     networks = how.networks(is_undrafted=pair.draft is None)
-    candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
+    candidates = how.train(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
     for network, candidate in zip(networks, candidates, strict=True):
         pair.hold(network.name, candidate)
     names = [network.name for network in networks]

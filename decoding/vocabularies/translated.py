@@ -15,9 +15,9 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor
 
-from decoding.models.bounds import check_extend, check_fork, check_ids, check_rewind
+from decoding.models.bounds import check_extend, check_ids, check_rewind
 from decoding.models.devices import Facts
-from decoding.models.runner import Branches, Feed, Model, ModelRunner, Tree, Unshared, extend_all
+from decoding.models.runner import Feed, Model, ModelRunner, Tree, TreePass, extend_all
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import SharedTokens
 
@@ -81,6 +81,7 @@ class TranslatedPass(NamedTuple):
 
     feed: Feed | None  # None where the draft has no room for what it reads as several ids
     rows: list[int]  # the rows of its logits that follow the tokens asked for
+    device: torch.device
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,16 +101,22 @@ class TranslatedModel:
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         """Extend several runners: the draft reads their texts as it would read those of its own runners."""
-        readers = [cast(TranslatedRunner | TranslatedBranches, reader) for reader, _, _ in feeds]
-        readings = [reader.take(tokens, need) for reader, (_, tokens, need) in zip(readers, feeds, strict=True)]
+        readings = [_taken(feed) for feed in feeds]
         found = iter(extend_all([reading.feed for reading in readings if reading.feed]))
-        return [self._logits(reading, found, reader.device) for reading, reader in zip(readings, readers, strict=True)]
+        return [self._logits(reading, found) for reading in readings]
 
-    def _logits(self, reading: TranslatedPass, found: Iterator[Tensor], device: torch.device) -> Tensor:
+    def _logits(self, reading: TranslatedPass, found: Iterator[Tensor]) -> Tensor:
         if reading.feed is None:
-            return self.translation.nothing(len(reading.rows), device)
+            return self.translation.nothing(len(reading.rows), reading.device)
         logits = next(found)
         return self.translation.logits(logits if len(logits) == len(reading.rows) else logits[reading.rows])
+
+
+def _taken(feed: Feed) -> TranslatedPass:
+    reader, tokens, need = feed
+    if isinstance(reader, TreePass):
+        return cast(TranslatedTree, reader.tree).take(list(tokens), reader.parents, need)
+    return cast(TranslatedRunner, reader).take(tokens, need)
 
 
 class TranslatedRunner:
@@ -146,30 +153,28 @@ class TranslatedRunner:
         """Note the tokens, and return what the draft must read. A pass must follow."""
         if isinstance(tokens, Tensor) and tokens.device.type != "cpu":
             self._unread.append(tokens.clone())
-            return TranslatedPass((self.inner, self.model.translation.ids(tokens), need), [*range(need)])
+            return TranslatedPass((self.inner, self.model.translation.ids(tokens), need), [*range(need)], self.device)
         new: list[int] = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_extend(len(self.tokens), len(new), need, self.inner.context)
         check_ids(new, self.vocab_size)
         self.note(new)
         rows = [end - self._ends[-need] for end in self._ends[-need:]]
         if len(self._ids) > self.inner.context:
-            return TranslatedPass(None, rows)
-        return TranslatedPass((self.inner, self._ids[len(self.inner.tokens) :], rows[-1] + 1), rows)
+            return TranslatedPass(None, rows, self.device)
+        return TranslatedPass((self.inner, self._ids[len(self.inner.tokens) :], rows[-1] + 1), rows, self.device)
 
     def rewind(self, length: int) -> None:
         check_rewind(len(self.tokens), length)
         self._cut(length)
         self.inner.rewind(min(len(self._ids), len(self.inner.tokens)))
 
-    def fork(self, lengths: Sequence[int]) -> TranslatedBranches:
-        check_fork(len(self.tokens), lengths)
-        has_read = len(self._ids) == len(self.inner.tokens)
-        inner = self.inner.fork([self._end(length) for length in lengths]) if has_read else None
-        return TranslatedBranches(self, inner, lengths)
-
     def grow(self) -> TranslatedTree:
         has_read = len(self._ids) == len(self.inner.tokens)
         return TranslatedTree(self, self.inner.grow() if has_read else None)
+
+    def place(self, length: int) -> int:
+        """Say in the inner runner's tree where the first `length` tokens end."""
+        return self._end(length) - len(self._ids) - 1
 
     def adopt(self, length: int, chain: Sequence[int]) -> None:
         """Let a chain that the inner runner has adopted follow the first `length` tokens."""
@@ -198,69 +203,39 @@ class TranslatedRunner:
         return self._ends[length - 1] if length else 0
 
 
-class TranslatedBranches:
-    """Branches read one id a token: they hold what the draft itself has said, or is likely to hear."""
-
-    def __init__(self, runner: TranslatedRunner, inner: Branches | None, lengths: Sequence[int]) -> None:
-        """`inner` is None where the draft had no room for the text."""
-        self._runner = runner
-        self._inner = inner
-        self._lengths = list(lengths)
-        self._fed: list[Tensor] = []  # per step: tokens [B]
-
-    @property
-    def model(self) -> TranslatedModel:
-        return self._runner.model
-
-    @property
-    def device(self) -> torch.device:
-        return self._runner.device
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        return self.model.extend_all([(self, tokens, len(tokens))])[0]
-
-    def take(self, tokens: Sequence[int] | Tensor, need: int) -> TranslatedPass:
-        """Note the tokens, and return what the draft must read. A pass must follow."""
-        if not isinstance(tokens, Tensor):
-            check_ids(tokens, self._runner.vocab_size)
-        fed = torch.as_tensor(tokens, device=self.device)
-        self._fed.append(fed.clone())
-        feed = (self._inner, self.model.translation.ids(fed), len(fed)) if self._inner else None
-        return TranslatedPass(feed, [*range(len(fed))])
-
-    def adopt(self, row: int) -> None:
-        length, chain = self._lengths[row], [int(tokens[row]) for tokens in self._fed]
-        if self._inner is None:
-            self._runner.rewind(length)
-            self._runner.note(chain)
-        else:
-            self._inner.adopt(row)
-            self._runner.adopt(length, chain)
-
-
 class TranslatedTree:
-    """A tree reads one id a token, as branches do."""
+    """A tree reads one id a token: it holds what the draft itself has said, or is likely to hear."""
 
     def __init__(self, runner: TranslatedRunner, inner: Tree | None) -> None:
         """`inner` is None where the draft had no room for the text."""
-        self.model = Unshared()
+        self.model = runner.model
         self._runner = runner
         self._inner = inner
         self._length = len(runner.tokens)
         self._tokens: list[int] = []
+        self._kept: list[int] = []  # by token: how much of the text belongs to its path
 
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        return self.model.extend_all([(TreePass(self, parents), tokens, len(tokens))])[0]
+
+    def take(self, tokens: Sequence[int], parents: Sequence[int], need: int) -> TranslatedPass:
+        """Note the tokens, and return what the draft must read. A pass must follow."""
         check_ids(tokens, self._runner.vocab_size)
         self._tokens += tokens
-        translation = self._runner.model.translation
+        for parent in parents:
+            self._kept.append(self._kept[parent] if parent >= 0 else self._length + 1 + parent)
+        rows, device = [*range(len(tokens))[-need:]], self._runner.device
         if self._inner is None:
-            return translation.nothing(len(tokens), self._runner.device)
-        return translation.logits(self._inner.extend([translation.read(token)[-1] for token in tokens], parents))
+            return TranslatedPass(None, rows, device)
+        ids = [self.model.translation.read(token)[-1] for token in tokens]
+        theirs = [parent if parent >= 0 else self._runner.place(self._length + 1 + parent) for parent in parents]
+        return TranslatedPass((TreePass(self._inner, theirs), ids, len(ids)), rows, device)
 
     def adopt(self, path: Sequence[int]) -> None:
-        chain = [self._tokens[number] for number in path]
+        kept, chain = self._kept[path[0]] if path else self._length, [self._tokens[number] for number in path]
         if self._inner is None:
+            self._runner.rewind(kept)
             self._runner.note(chain)
         else:
             self._inner.adopt(path)
-            self._runner.adopt(self._length, chain)
+            self._runner.adopt(kept, chain)

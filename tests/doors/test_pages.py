@@ -147,12 +147,6 @@ def test_an_entry_is_deleted_on_its_own_page_and_restored_at_once_or_from_the_bi
     assert Pair.objects.get().binned is None
 
 
-def test_a_model_is_added_from_an_upload(world):
-    upload = make.upload(world.actor(world.bob), make.checkpoint())
-    answer = world.page(world.bob).post("/models/new/", {"name": "tiny", "upload": str(upload.pk)})
-    assert answer["Location"] == f"/models/{LanguageModel.objects.get().pk}/"
-
-
 def test_lists_search_filter_sort_and_page_by_their_address(world, by):
     upload = make.upload(by, make.checkpoint())
     LanguageModel.objects.bulk_create(

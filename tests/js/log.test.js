@@ -4,7 +4,7 @@ import { begin, fold, inWords } from "../../static/js/live/log.js";
 
 const line = (seq, numbers = {}, sentence = "") => ({ seq, sentence, numbers });
 const epoch = (seq, done) => line(seq, { phase: "training", done, due: 60, train_loss: 1 / done, held_out_loss: 2 / done, held_out_f1: 0.5 });
-const running = { state: "running", done: 12, total: 36, seconds_left: 130 };
+const running = { state: "running", done: 12, total: 36, parts: "samples", seconds_left: 130 };
 
 test("epochs come one by one, and what comes twice changes nothing", () => {
   const lines = [line(1), line(2, { phase: "recording training", done: 1, due: 20 }), epoch(3, 1), epoch(4, 2)];

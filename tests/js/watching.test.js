@@ -140,7 +140,7 @@ test("acceptance by position leaves out what was seldom reached", () => {
   assert.deepEqual(acceptanceOf({ drafts: [20, 12, 2], accepted: [16, 6, 2] }), [0.8, 0.5]);
 });
 
-test("drafts by position are summed up over a run's finished samples, each once however often its row comes", () => {
+test("drafts by position are summed up over a run's finished samples, each once however often its row or another attempt comes", () => {
   const row = (id, is_finished, audit = null) =>
     ({ id, run: 2, prompt: id, repeat: 1, is_finished, audit, drafts_by_position: is_finished ? [10, 6, 1] : [], accepted_by_position: is_finished ? [8, 3] : [] });
   const known = new Watching({ rows: [row(1, true), row(2, false)] });
@@ -148,6 +148,8 @@ test("drafts by position are summed up over a run's finished samples, each once 
   known.hear({ t: "samples", rows: [row(1, true, "identical"), row(2, true), row(2, true, "tie"), row(3, false)] });
   assert.deepEqual(known.results.places(2), { drafts: [20, 12, 2], accepted: [16, 6] });
   assert.deepEqual(known.results.places(3), { drafts: [], accepted: [] });
+  known.hear({ t: "samples", rows: [{ ...row(2, false), id: "again" }] }); // another attempt takes its drafts back
+  assert.deepEqual(known.results.places(2), { drafts: [10, 6, 1], accepted: [8, 3] });
 });
 
 test("a few values far beyond all others do not squeeze these, and many are no few", () => {

@@ -3,10 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
-
-import torch
-from safetensors.torch import load_file, save_file
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
@@ -18,7 +14,6 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
 from decoding.ssd.transport.draft_process import Cores
 from decoding.trace.events import EventSink, Recorder
-from tests.kit import models
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
@@ -28,16 +23,6 @@ ANYWHERE = Cores(2)  # tests run where there is room
 def table_draft(vocab: int, seed: int, **shape: float) -> TableRunner:
     """The draft of a world of tables, made in whatever process asks."""
     return TableRunner(tables(vocab, seed, **shape)[1], state_of=state_of)
-
-
-def alike(root: Path) -> tuple[Path, Path]:
-    """Save a target, and a draft that resembles it: the same weights, perturbed."""
-    target, draft = (models.save(root / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft"))
-    weights = load_file(draft / "model.safetensors")
-    dice = torch.Generator().manual_seed(2)
-    shaken = {name: w + 0.03 * torch.randn(w.shape, generator=dice) for name, w in weights.items()}
-    save_file(shaken, draft / "model.safetensors", {"format": "pt"})
-    return target, draft
 
 
 SAMPLINGS = {

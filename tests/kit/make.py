@@ -16,7 +16,6 @@ from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.comparisons.specs import specify
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.leases import Reaper
@@ -139,8 +138,8 @@ def served(by: Actor, **changes: Any) -> Comparison:
 def comparison(by: Actor, **changes: Any) -> Comparison:
     made_of = {"pair": pair(by), "dataset": dataset(by)}
     strategies = [{"strategy": "static", "params": {"lookahead": 4}}]
-    spec = specify(**{**made_of, "strategies": strategies, "sampling": {"max_new_tokens": 8}, **changes})
-    return comparisons.launch(name="one", spec=spec, by=by)
+    asked = {**made_of, "strategies": strategies, "sampling": {"max_new_tokens": 8}, **changes}
+    return comparisons.launch(name="one", by=by, **asked)
 
 
 def study(by: Actor, kind: Kind = ORACLE, document: dict[str, Any] | None = None, **options: Any) -> Study:

@@ -9,6 +9,7 @@ import torch
 from decoding.models.fast.runner import FastRunner, RunnerModel
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.runner import ModelRunner, align
+from tests.kit.chains import Chains
 from tests.kit.models import GPT2, LLAMA
 
 LONG = LLAMA | {"max_position_embeddings": 700}
@@ -24,10 +25,12 @@ CASES = {
 def walk(runner: FastRunner) -> torch.Tensor:
     """Take prompt, rounds of several rows, branches and adoption, across a change of buckets."""
     got = [runner.extend(TEXT[:240], 3)]
-    for start in range(240, 600, 8):
+    for start in (240, 248, 256, 496, 504, 512, 520):
+        if start > len(runner.tokens):
+            runner.extend(TEXT[len(runner.tokens) : start])
         got += [runner.extend(TEXT[start : start + 1]), runner.extend(TEXT[start + 1 : start + 8], 7)]
         runner.rewind(start + 5)
-        branches = runner.fork([start + 5, start + 2])
+        branches = Chains(runner, [start + 5, start + 2])
         got += [branches.extend([1, 2]), branches.extend([3, 4])]
         branches.adopt(1)
         got.append(runner.extend(align(runner, TEXT[: start + 8])))
@@ -54,12 +57,19 @@ def played(together: Sequence[ModelRunner], plain: RunnerModel) -> Iterator[tupl
     for number, feeds in enumerate(ROUNDS):
         if number == 2:
             for runners in (together, alone):
-                runners[0].fork([20] * 40).extend([1] * 40)
+                outgrow(runners[0])
         tokens = {place: TEXT[number : number + count] for place, count in feeds}
         got = model.extend_all([(together[place], tokens[place], len(tokens[place])) for place, _ in feeds])
         for (place, count), logits in zip(feeds, got, strict=True):
             yield logits.cpu(), alone[place].extend(tokens[place], count)
     assert [runner.tokens for runner in together] == [runner.tokens for runner in alone]
+
+
+def outgrow(runner: ModelRunner) -> None:
+    """Grow a tree behind 20 tokens of a text that its cache has no room for."""
+    branches = Chains(runner, [20] * 200)
+    for _ in range(5):
+        branches.extend([1] * 200)
 
 
 def shape(**changed: int) -> Shape:

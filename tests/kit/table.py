@@ -10,9 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from decoding.models.bounds import (
-    check_branches,
     check_extend,
-    check_fork,
     check_ids,
     check_open,
     check_rewind,
@@ -71,7 +69,7 @@ class TableRunner:
         self.device = table.device
         self.state_of = state_of
         self._tokens: list[int] = []
-        self._branches: TableBranches | TableTree | None = None
+        self._tree: TableTree | None = None
 
     @property
     def facts(self) -> Facts:
@@ -97,46 +95,17 @@ class TableRunner:
 
     def grow(self) -> TableTree:
         self._close()
-        self._branches = TableTree(self)
-        return self._branches
+        self._tree = TableTree(self)
+        return self._tree
 
     def adopt(self, text: list[int]) -> None:
         self._close()
         self._tokens = text
 
-    def fork(self, lengths: Sequence[int]) -> TableBranches:
-        check_fork(len(self._tokens), lengths)
-        self._close()
-        self._branches = TableBranches(self, [self._tokens[:length] for length in lengths])
-        return self._branches
-
     def _close(self) -> None:
-        if self._branches is not None:
-            self._branches.is_open = False
-            self._branches = None
-
-
-class TableBranches:
-    def __init__(self, runner: TableRunner, texts: list[list[int]]) -> None:
-        self._runner = runner
-        self._texts = texts
-        self.is_open = True
-
-    @property
-    def model(self) -> TableModel:
-        return self._runner.model
-
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
-        check_branches(self.is_open, [len(text) for text in self._texts], len(new), self._runner.context)
-        for text, token in zip(self._texts, new, strict=True):
-            text.append(token)
-        return self._runner.table[[self._runner.state_of(text) for text in self._texts]]
-
-    def adopt(self, row: int) -> None:
-        check_open(self.is_open)
-        self._runner._tokens[:] = self._texts[row]
-        self._runner._close()
+        if self._tree is not None:
+            self._tree.is_open = False
+            self._tree = None
 
 
 class TableTree:
@@ -149,9 +118,9 @@ class TableTree:
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
         runner = self._runner
         check_ids(tokens, runner.vocab_size)
-        first = len(self._texts)
+        first, end = len(self._texts), len(runner.tokens) + 1
         for token, parent in zip(tokens, parents, strict=True):
-            self._texts.append([*(self._texts[parent] if parent >= 0 else runner.tokens), token])
+            self._texts.append([*(self._texts[parent] if parent >= 0 else runner.tokens[: end + parent]), token])
         fresh = self._texts[first:]
         check_tree(self.is_open, [len(text) - 1 for text in fresh], len(tokens), runner.context)
         return runner.table[[runner.state_of(text) for text in fresh]]

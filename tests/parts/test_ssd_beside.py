@@ -17,11 +17,10 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadDevice, OutOfMemory
-from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed, runner_in
+from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed
 from decoding.trace.events import Anticipated, Drafted, Event, Verified
-from tests.kit.beside import ANYWHERE, alike, table_draft
+from tests.kit.beside import ANYWHERE, table_draft
 from tests.kit.linux import LINUX
 from tests.kit.pairs import Letters
 from tests.kit.patient import Patient, Striking
@@ -29,27 +28,12 @@ from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 
 pytestmark = pytest.mark.slow
-PROMPT = [5, 17, 3, 60]
-SAMPLINGS = {
-    "greedy": Sampling(max_new_tokens=40),
-    "shared": Sampling(temperature=0.8, dice="shared", max_new_tokens=40, repetition_penalty=1.1),
-    "ratio": Sampling(temperature=0.8, dice="ratio", max_new_tokens=40),
-}
-ALONE, STATIC = choose("autoregressive"), choose("static")
-BESIDE, IN_TURN = (choose("ssd", {"placement": placement}) for placement in ("beside", "in-turn"))
+ALONE = choose("autoregressive")
+BESIDE = choose("ssd", {"placement": "beside"})
 
 
 def draft_without_room() -> TableRunner:
     raise OutOfMemory("There is no room for the draft.")
-
-
-@pytest.fixture(scope="module")
-def world(tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
-    target, draft = alike(tmp_path_factory.mktemp("pair"))
-    here = World(*(load(folder, dtype="float32").runner for folder in (target, draft)))
-    with DraftProcess(partial(runner_in, draft, "float32", here.draft.context, "auto"), ANYWHERE) as process:
-        here.draft_process = process
-        yield here
 
 
 class OnceStruck(Patience):
@@ -69,14 +53,6 @@ def table_world() -> Iterator[World]:
         yield here
 
 
-@pytest.fixture
-def patient_world(world: World) -> World:
-    assert world.draft_process
-    world.draft_process.begin()
-    target = cast(ModelRunner, Patient(world.target, world.draft_process))
-    return World(target, world.draft, draft_process=world.draft_process)
-
-
 def drafts(events: list[Event]) -> list[Drafted]:
     return [event for event in events if isinstance(event, Drafted)]
 
@@ -86,8 +62,12 @@ def reasons(events: list[Event]) -> list[str]:
 
 
 @LINUX
-def test_the_trace_says_what_was_prepared_and_when(patient_world: World) -> None:
-    _, recorder = patient_world.run(BESIDE, PROMPT, SAMPLINGS["greedy"], seed=3)
+def test_the_trace_says_what_was_prepared_and_when(table_world: World) -> None:
+    process = table_world.draft_process
+    assert process
+    process.begin()
+    patient = replace(table_world, target=cast(ModelRunner, Patient(table_world.target, process)))
+    _, recorder = patient.run(BESIDE, [3, 1], Sampling(max_new_tokens=20), seed=3)
     verdicts = {event.round: event for event in recorder.events if isinstance(event, Verified)}
     found = [event for event in recorder.events if isinstance(event, Anticipated)]
     assert found
@@ -101,14 +81,6 @@ def test_the_trace_says_what_was_prepared_and_when(patient_world: World) -> None
             depths = {(accepted, token): depth for accepted, token, depth in event.branches}
             # An early verdict finds the winner short: it alone goes on, one pass a token.
             assert depths[verdict.accepted, verdict.token] + following.passes >= len(following.tokens)
-
-
-def send(*signals: signal.Signals) -> Callable[[int], None]:
-    def deed(pid: int) -> None:
-        for number in signals:
-            os.kill(pid, number)
-
-    return deed
 
 
 def struck(world: World, moments: Container[int], deed: Callable[[int], None]) -> World:
@@ -128,21 +100,21 @@ def test_a_lost_draft_costs_no_text_and_the_next_sample_has_another(
     table_world: World, number: signal.Signals, reason: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def strike(pid: int) -> None:
-        send(number)(pid)
+        os.kill(pid, number)
         monkeypatch.setattr(OnceStruck, "struck", number == signal.SIGSTOP)
 
     monkeypatch.setattr(table_world.draft_process, "patience", OnceStruck())
     alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
-    for moment in random.Random(number).sample(range(2, 20), 1):
-        decoded, recorder = struck(table_world, {moment}, strike).run(BESIDE, [3, 1], LONG, seed=3)
-        assert decoded == alone
-        [told] = reasons(recorder.events)
-        assert reason in told and told.endswith("The target went on alone.")
-        after = [event.source for event in drafts(recorder.events) if event.round >= lost_in(recorder.events)]
-        assert after == []
-        monkeypatch.setattr(OnceStruck, "struck", False)
-        decoded, again = table_world.run(BESIDE, [3, 1], LONG, seed=3)
-        assert decoded == alone and drafts(again.events) and reasons(again.events) == []
+    decoded, recorder = struck(table_world, {random.Random(number).randrange(2, 20)}, strike).run(
+        BESIDE, [3, 1], LONG, seed=3
+    )
+    assert decoded == alone
+    [told] = reasons(recorder.events)
+    assert reason in told and told.endswith("The target went on alone.")
+    assert [event for event in drafts(recorder.events) if event.round >= lost_in(recorder.events)] == []
+    monkeypatch.setattr(OnceStruck, "struck", False)
+    decoded, again = table_world.run(BESIDE, [3, 1], LONG, seed=3)
+    assert decoded == alone and drafts(again.events) and reasons(again.events) == []
 
 
 def lost_in(events: list[Event]) -> int:

@@ -12,7 +12,6 @@ import pytest
 import torch
 
 from decoding.choice import Choice, choose
-from decoding.core.drafter import EMPTY
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import decode
 from decoding.core.sequence import Sequence
@@ -22,7 +21,6 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.fast.runner import FastRunner
-from decoding.models.runner import run_one
 from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
@@ -111,9 +109,8 @@ def test_what_is_prepared_lies_within_the_verification() -> None:
             assert verdicts[event.round].start_ns <= event.start_ns <= event.end_ns <= verdicts[event.round].end_ns
 
 
-@pytest.mark.parametrize("placement", ["two-gpus", "two-streams"])
-def test_a_choice_goes_there_by_name(placement: str) -> None:
-    ready = pair()
+def test_a_choice_goes_there_by_name() -> None:
+    ready, placement = pair(), "two-streams"
     _, draft = tables(ready.vocab, 1)
     ready.lanes[placement] = Lanes(Lane(CPU), Lane(CPU), TableRunner(draft, state_of=state_of))
     choices = [choose("autoregressive"), choose("ssd", {"placement": placement})]
@@ -148,19 +145,6 @@ def test_one_device_shared_is_not_ranked_against_two() -> None:
         ready.begin(both)
     ready.begin(both[:1])
     ready.begin(both[1:])
-
-
-def test_a_sample_without_room_for_a_draft_has_none() -> None:
-    world = World.of_tables(VOCAB, 2)
-    lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
-    recipe = SpeculatorRecipe(SpeculatorSettings(), SAMPLINGS["greedy"], VOCAB, 5, frozenset())
-    with torch.inference_mode():
-        exchange = ExchangeHere(lanes)
-        drafter = SsdDrafter(exchange, recipe, world.draft, Clock())
-        drafter.prepare(PROMPT)
-        assert run_one(drafter.draft_steps(PROMPT, 0)) is EMPTY
-        drafter.meanwhile(lambda: False)
-        assert drafter.anticipated(1) is None
 
 
 # On a GPU ------------------------------------------------------------------------------------------------------------

@@ -89,16 +89,6 @@ def test_a_message_without_room_is_refused_and_leaves_nothing() -> None:
     assert reader.read() == bytes(20)
 
 
-def test_what_is_added_later_does_not_cover_the_answer(ends: tuple[Mailbox, Mailbox]) -> None:
-    here, there = ends
-    there.send(b"answer")
-    there.add(b"P.S.")
-    assert here.wait(patience_s=DEADLINE) == b"answer"
-    assert here.postscript(patience_s=DEADLINE) == b"P.S."
-    with pytest.raises(MailboxTimeout):
-        here.postscript(patience_s=0.01)
-
-
 def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox, Mailbox]) -> None:
     """A target that takes a ready branch asks nothing, and may be at the next question before the other side has
     heard."""

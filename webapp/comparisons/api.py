@@ -22,7 +22,6 @@ from webapp.comparisons import page, plans, report, report_serializers, rounds, 
 from webapp.comparisons.across.filters import StrategyFilter
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
-from webapp.comparisons.specs import specify
 from webapp.core.api import Nouns
 from webapp.core.downloads import JSON_LINES, Download, as_csv
 from webapp.core.holding import Waiting, answer
@@ -150,14 +149,12 @@ class Comparisons(Binned):
         return comparison, report.pinned(comparison, self.request.query_params.get("baseline", ""))
 
     def _launch(self, asked: dict[str, Any], original: Comparison | None = None) -> Response:
-        name = asked.pop("name", "") or services.usual_name(asked, self.actor)
-        spec = specify(**asked)
         dry_run = self.request.query_params.get("dry_run", "false")
         if dry_run not in ("true", "false", "1", "0"):
             raise Invalid(f"dry_run is {dry_run[:40]!r}; it can be true or false.", field="dry_run")
         if dry_run in ("true", "1"):
-            return Response(serializers.PlanOut(plans.plan(spec=spec)).data)
-        return self.shown(services.launch(name=name, spec=spec, by=self.actor, cloned_from=original), 202)
+            return Response(serializers.PlanOut(plans.plan(**asked)).data)
+        return self.shown(services.launch(by=self.actor, cloned_from=original, **asked), 202)
 
 
 class SampleFilter(filters.FilterSet):

@@ -11,7 +11,6 @@ from decoding.public import STRATEGIES, choose, without_draft
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.specs import specify
 from webapp.core.problems import NotFound
 from webapp.jobs.models import FINAL
 from webapp.registry.models import Dataset, Pair
@@ -54,8 +53,9 @@ def launch(*, by: Actor) -> Comparison:
     asked = wanted(by)
     if asked is None:
         raise NotFound("The starter pair or its prompts are not in this team.", hint="Add models and prompts.")
-    name = asked.pop("name")
-    alike = Comparison.objects.visible_to(by).kept().filter(name=name, pair=asked["pair"], dataset=asked["dataset"])
+    alike = (
+        Comparison.objects.visible_to(by).kept().filter(**{part: asked[part] for part in ("name", "pair", "dataset")})
+    )
     if unfinished := alike.exclude(job__state__in=FINAL).order_by("created").first():
         return unfinished
-    return services.launch(name=name, spec=specify(**asked), by=by)
+    return services.launch(by=by, **asked)

@@ -16,7 +16,7 @@ from webapp.accounts.asked import ActorRequest
 from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import ComparisonPlan
 from webapp.comparisons.serializers import NewComparison, SamplingInput
-from webapp.comparisons.specs import MOST_LOADS, specify
+from webapp.comparisons.specs import MOST_LOADS
 from webapp.core.forms import DESCRIBE, Form, FormField, listed, typed
 from webapp.core.problems import Problem
 from webapp.registry.models import Endpoint, Pair
@@ -142,7 +142,7 @@ class ComparisonForm:
         if not (self.body.get("dataset") and (self.body.get("pair") or self.is_of_servers)):
             return None, "Choose a pair and prompts to see the plan, or prompts and servers alone."
         trial = Form(NewComparison, data=self.body, actor=self.actor)
-        plan = trial.submit(lambda name="", **asked: plans.plan(spec=specify(**asked)))
+        plan = trial.submit(plans.plan)
         self.training = self._training(trial.problem) if trial.problem else ""
         return plan, trial.refusal
 

@@ -11,7 +11,7 @@ from django.db.models import Avg, StdDev
 from decoding.public import Choice, are_too_few, memory, outlook
 from webapp.comparisons.misfits import fitting, misfits
 from webapp.comparisons.models import Sample
-from webapp.comparisons.specs import Spec
+from webapp.comparisons.specs import Spec, specify
 from webapp.jobs import line
 from webapp.jobs.models import Worker
 from webapp.registry.models import Pair, Readiness
@@ -39,7 +39,9 @@ class ComparisonPlan:
     fitting: Mapping[str, Any]  # sampling settings that a classifier was trained with and this does not have
 
 
-def plan(*, spec: Spec) -> ComparisonPlan:
+def plan(*, name: str = "", **asked: Any) -> ComparisonPlan:
+    """Estimate what `services.launch` would queue."""
+    spec = specify(**asked)
     most_tokens = spec.sample_count * spec.recipe.sampling.max_new_tokens
     seconds, unmeasured = _seconds(spec)
     least, middle, most = (round(each / 60, 1) for each in seconds) if seconds else (None, None, None)

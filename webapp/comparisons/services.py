@@ -8,17 +8,14 @@ from typing import Any
 from django.db import transaction
 from django.db.models.functions import Now
 
-from decoding.public import (
-    Objective,
-    mean_rate,
-)
+from decoding.public import Objective, mean_rate
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.comparisons import trace
 from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Run, Sample, Tag
-from webapp.comparisons.specs import Spec
+from webapp.comparisons.specs import Spec, specify
 from webapp.core.naming import LONGEST, free
 from webapp.core.problems import Conflict
 from webapp.jobs import services as jobs
@@ -31,9 +28,11 @@ from webapp.studies.models import Classifier
 
 
 @transaction.atomic
-def launch(*, name: str, spec: Spec, by: Actor, cloned_from: Comparison | None = None) -> Comparison:
-    """Queue a comparison; a worker does the decoding."""
+def launch(*, by: Actor, name: str = "", cloned_from: Comparison | None = None, **asked: Any) -> Comparison:
+    """Queue a comparison as `specify` takes it; a worker does the decoding."""
     by.require(Right.SUBMIT)
+    spec = specify(**asked)
+    name = name or _usual_name(spec, by)
     job = jobs.enqueue(
         kind=COMPARISON,
         queue=spec.queue,
@@ -114,9 +113,9 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
     }
 
 
-def usual_name(asked: Mapping[str, Any], by: Actor) -> str:
+def _usual_name(spec: Spec, by: Actor) -> str:
     """Name a comparison that nobody has named, as none of the team is called yet."""
-    name = f"{asked.get('pair') or 'Servers'} on {asked['dataset'].name}"[:LONGEST]
+    name = f"{spec.recipe.pair or 'Servers'} on {spec.recipe.dataset.name}"[:LONGEST]
     alike = Comparison.objects.visible_to(by).filter(name__startswith=name[:100])
     return free(name, alike.values_list("name", flat=True))
 

@@ -54,7 +54,7 @@ def new_comparison(request: ActorRequest) -> HttpResponse:
     """Form of a new comparison with its plan; `launch` starts it. A clone starts from another's body."""
     form = ComparisonForm(request, _initial(request))
     form.take_sampling()
-    if "launch" in request.POST and (made := form.submit(lambda **asked: _launch(request, asked))):
+    if "launch" in request.POST and (made := form.submit(lambda **asked: services.launch(by=request.actor, **asked))):
         return redirect("comparison", made.pk)
     if "launch" not in request.POST:
         form.submit(lambda name="", **asked: specify(**asked))  # finds what is wrong
@@ -84,11 +84,6 @@ def describe_comparison(request: ActorRequest, id: UUID) -> HttpResponse:
     if form.errors:
         messages.error(request, f"Nothing was saved. {form.refusal}")
     return redirect("comparison", id)
-
-
-def _launch(request: ActorRequest, asked: dict[str, Any]) -> Comparison:
-    name = asked.pop("name", "") or services.usual_name(asked, request.actor)
-    return services.launch(name=name, spec=specify(**asked), by=request.actor)
 
 
 def _initial(request: ActorRequest) -> dict[str, Any]:

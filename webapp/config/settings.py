@@ -159,6 +159,8 @@ DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
 REDIS_URL = environment.broker()
 BROKER_URL = REDIS_URL.replace("unix://", "redis+socket://", 1)  # Celery's spelling of a Unix socket
+if BROKER_URL.startswith("rediss:") and "ssl_cert_reqs" not in BROKER_URL:  # or Celery would trust any certificate
+    BROKER_URL += f"{'&' if '?' in BROKER_URL else '?'}ssl_cert_reqs=required"
 CACHES = {
     "default": {
         "BACKEND": "django.core.cache.backends.redis.RedisCache",

@@ -58,6 +58,7 @@ def status_of(job: Job, *, done: int, total: int, part_s: float | None = None) -
         "trouble": line.trouble(job),
         "done": done,
         "total": total,
+        "parts": job.parts,
         "step": job.running_step,
         "seconds_left": _seconds_left(job, part_s),
     }

@@ -14,6 +14,7 @@ from webapp.core.forms import Form
 from webapp.core.pages import listing, one, page
 from webapp.jobs import line, serializers, services, telemetry
 from webapp.jobs.models import LONGEST_REASON, Job, JobState, Worker
+from webapp.jobs.work import work_of
 
 
 @page(Right.READ)
@@ -36,17 +37,11 @@ def jobs(request: ActorRequest) -> HttpResponse:
 def job(request: ActorRequest, id: UUID) -> HttpResponse:
     found = one(Job.objects.visible_to(request.actor).select_related("created_by"), id)
     context = {
-        "job": found,
-        "place": line.place(found),
-        "minutes_left": (found.left_s() or 0) / 60,
-        "trouble": line.trouble(found),
+        **work_of(found),
         "events": found.events.exclude(sentence="")[:200],
         "machine": telemetry.facts(telemetry.read(found)),
     }
-    shown = render(request, "jobs/job.html", context)
-    if found.is_final and "HX-Request" in request.headers:  # the page that waited for its end is read anew, as a whole
-        shown["HX-Refresh"] = "true"
-    return shown
+    return render(request, "jobs/job.html", context)
 
 
 @page(Right.SUBMIT, ("POST",))

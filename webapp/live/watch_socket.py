@@ -35,7 +35,7 @@ from webapp.live.job_watch import JobWatch
 from webapp.live.origin import is_ours
 from webapp.live.watch import Watch
 
-Reading = tuple[str, bool]  # a message, empty if there is no news; and whether it is the last
+Message = tuple[str, bool]  # a message, empty if there is no news; and whether it is the last
 
 logger = logging.getLogger("drafthouse.live")
 HEARTBEAT = 15.0
@@ -61,7 +61,7 @@ class WatchSocket(AsyncWebsocketConsumer):
         self.sending: asyncio.Task[None] | None = None
         self.ending: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()
-        self.inbox: list[Reading] = []
+        self.inbox: list[Message] = []
         self.asked: Watch | JobWatch | None = None  # the reading that is due
         self.show: Callable[[Frame], Frame] = lambda frame: frame
         self.ticket = self._ticket()
@@ -90,9 +90,9 @@ class WatchSocket(AsyncWebsocketConsumer):
         self.asked.follow(after, since)
         self.stirred.set()
 
-    def deliver(self, reading: Reading) -> None:
-        if reading[0]:
-            self.inbox.append(reading)
+    def deliver(self, message: Message) -> None:
+        if message[0]:
+            self.inbox.append(message)
             self.stirred.set()
 
     def end(self, problem: Problem) -> None:
@@ -194,7 +194,7 @@ class WatchSocket(AsyncWebsocketConsumer):
         return NotFound(f"There is no {self.what} with this id, or you may not see it.")
 
 
-def _read(watch: Watch | JobWatch, read: Callable[[], list[Frame]], show: Callable[[Frame], Frame]) -> Reading:
+def _read(watch: Watch | JobWatch, read: Callable[[], list[Frame]], show: Callable[[Frame], Frame]) -> Message:
     frames = read()
     return written(map(show, frames)) if frames else "", watch.is_over
 

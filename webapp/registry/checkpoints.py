@@ -7,7 +7,6 @@ which takes no space and no time.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping
@@ -25,18 +24,15 @@ from decoding.public import (
     other_kind,
     read_header,
 )
-from webapp.core import strict_json
 from webapp.core.problems import Invalid
 from webapp.uploads.models import Upload, UploadedFile
-from webapp.uploads.reading import FileReader, whole
+from webapp.uploads.reading import FileReader
 
-LONGEST_CONFIG = 1024 * 1024
 LARGEST_COPY = 64 * 1024 * 1024  # bytes of a file in a sketch; the engine reads no larger one whole
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".pickle", ".joblib", ".npy", ".npz")
 CODE = (".py", ".so", ".dll", ".sh", ".pyc", ".js", ".exe")
 TEXTS = (".json", ".txt", ".md", ".jinja", ".gitattributes", ".yaml", ".yml", "license", "notice")
 KNOWN = (*TEXTS, ".safetensors", ".model", ".png", ".pdf")
-TOKENIZERS = (["tokenizer.json"], ["tokenizer.model"], ["vocab.json", "merges.txt"])
 
 Facts = dict[str, Any]  # about a model, as they are stored
 
@@ -53,7 +49,6 @@ def examine(upload: Upload) -> Facts:
         raise _refuse(min(both), "is a file and a folder at once")
     for name, file in by_name.items():
         _check_kind(name, file, upload.team_id)
-    config = _config(by_name["config.json"], upload.team_id)
     with tempfile.TemporaryDirectory(prefix="drafthouse-model-") as place:
         folder = sketch(upload, Path(place) / "model")
         try:
@@ -62,16 +57,14 @@ def examine(upload: Upload) -> Facts:
             sentence = str(refusal).replace(f"{folder}/", "").replace(str(folder), "The model")
             raise Invalid(sentence, code=refusal.code) from None
         return {
-            "model_type": found.family[:80],
-            "architecture": _architecture(config),
-            "vocab_size": _number(config, "vocab_size"),
-            "layer_count": _number(config, "num_hidden_layers", "n_layer", "num_layers"),
-            "hidden_size": _number(config, "hidden_size", "n_embd", "d_model"),
-            "context_length": _number(config, "max_position_embeddings", "n_positions", "n_ctx"),
+            **_words(found.config),
+            "vocab_size": found.vocab_size,
+            "layer_count": found.layers,
+            "hidden_size": found.width,
+            "context_length": found.context,
             "parameter_count": found.parameters,
             "weight_bytes": found.weight_bytes,
             "dtypes": [found.dtype],
-            "tokenizer_sha256": _digest_of_tokenizer(folder),
         }
 
 
@@ -136,7 +129,6 @@ def _examine_gguf(file: UploadedFile, team_id: UUID) -> Facts:
         check_numbers(config, file.path)
     except BadCheckpoint as refusal:
         raise Invalid(str(refusal), code=refusal.code) from None
-    tokens = {name: value for name, value in header.values.items() if name.startswith("tokenizer.ggml.")}
     return {
         "model_type": config["model_type"],
         "architecture": config["architectures"][0],
@@ -147,7 +139,6 @@ def _examine_gguf(file: UploadedFile, team_id: UUID) -> Facts:
         "parameter_count": sum(tensor.count for tensor in header.tensors.values()),
         "weight_bytes": file.size,
         "dtypes": [header.format],
-        "tokenizer_sha256": hashlib.sha256(repr(sorted(tokens.items())).encode()).hexdigest(),
     }
 
 
@@ -165,40 +156,17 @@ def _check_kind(name: str, file: UploadedFile, team_id: UUID) -> None:
         raise _refuse(name, "is not a SentencePiece model")
 
 
-def _config(file: UploadedFile, team_id: UUID) -> Mapping[str, Any]:
-    """Read the config: here its words are stored, so it holds only text that every database can hold."""
-    try:
-        config = strict_json.loads(whole(file, team_id, longest=LONGEST_CONFIG))
-    except ValueError as error:
-        raise _refuse("config.json", f"cannot be read: {error}") from None
-    if not isinstance(config, dict):
-        raise _refuse("config.json", "is not a JSON object")
+def _words(config: Mapping[str, Any]) -> Facts:
+    """Return what the config calls its model: words that every database can hold."""
     if "auto_map" in config:
         hint = "Only architectures that transformers itself has can run; remove auto_map if yours is one."
         raise _refuse("config.json", "asks for remote code (auto_map), which is never run here", hint)
-    return config
-
-
-def _digest_of_tokenizer(folder: Path) -> str:
-    """Equal digests mean equal tokenizers; the reverse does not hold."""
-    names = next(names for names in TOKENIZERS if all((folder / name).is_file() for name in names))
-    return hashlib.sha256(b"".join((folder / name).read_bytes() for name in names)).hexdigest()
-
-
-def _architecture(config: Mapping[str, Any]) -> str:
     names = config.get("architectures")
-    if not (isinstance(names, list) and names and isinstance(names[0], str) and len(names[0]) <= 80):
-        raise _refuse("config.json", "names no architecture")
-    return names[0]
-
-
-def _number(config: Mapping[str, Any], *names: str) -> int:
-    inner = config.get("text_config")
-    for source in (config, inner if isinstance(inner, dict) else {}):
-        for name in names:
-            if type(value := source.get(name)) is int and 0 < value < 1 << 31:
-                return value
-    raise _refuse("config.json", f"has no valid {names[0]}")
+    words = {"model_type": config["model_type"], "architecture": names[0] if isinstance(names, list) and names else ""}
+    for name, word in words.items():
+        if not isinstance(word, str) or not word or len(word) > 80 or not word.isprintable():
+            raise _refuse("config.json", f"has no valid {name}")
+    return words
 
 
 def _refuse(name: str, why: str, hint: str = "Send the file again, or another.") -> Invalid:

@@ -29,7 +29,6 @@ FACTS: dict[str, tuple[str, Words]] = {
     "runner": ("decoder", lambda name: RUNNERS.get(name, str(name))),
     "end_tokens": ("end tokens", plain),
     "reads_back": ("tokenizer gives text back", plain),
-    "tokenizer_sha256": ("tokenizer's SHA-256", lambda digest: f"{str(digest)[:16]}…"),
 }
 
 

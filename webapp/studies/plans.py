@@ -57,18 +57,15 @@ def _planned(form: Form, kind: type[Serializer[Any]], plan: Callable[..., StudyP
 
 
 def of_study(
-    *, kind: Kind, pair: Pair, dataset: Dataset, queue: Queue = Queue.CPU, split: str = "", limit: int | None = None,
-    sampling: Any = None, classifier: Classifier | None = None, also: Dataset | None = None, loads: Sequence[int] = (),
-    card: str = "", own_card: str = "", **_: Any,
+    *, kind: Kind, pair: Pair, queue: Queue = Queue.CPU, loads: Sequence[int] = (),
+    classifier: Classifier | None = None, also: Dataset | None = None,
+    name: str = "", lookahead: int = 0, priority: int = 0, **asked: Any,
 ) -> StudyPlan:  # fmt: skip
-    recipe = services.recipe_of(kind, pair, dataset, split, limit, sampling)
-    services.arguments_of(
-        kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
-    )
+    recipe, _ = services.specify(kind=kind, pair=pair, loads=loads, classifier=classifier, also=also, **asked)
     decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
     trained = decides.card if decides else {}
     doubt = misfit("This study", trained, recipe.sampling)
-    asked = workload.StudyRecipe(
+    study = workload.StudyRecipe(
         recipe.limit,
         recipe.sampling,
         loads,
@@ -77,7 +74,7 @@ def of_study(
         judges_copies=decides is not None and decides.knows_copies,
         is_undrafted=bool(pair.lacks),
     )
-    count = kind.samples(asked) if kind.samples else 0
+    count = kind.samples(study) if kind.samples else 0
     return StudyPlan(
         recipe.limit,
         count,

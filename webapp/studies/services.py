@@ -35,30 +35,12 @@ MADE_OF = "made of"  # among the parts of a study: a hash of the files that they
 
 @transaction.atomic
 def launch(
-    *,
-    kind: Kind,
-    pair: Pair,
-    dataset: Dataset,
-    by: Actor,
-    name: str = "",
-    split: str = "",
-    limit: int | None = None,
-    lookahead: int = 5,
-    card: str = "",
-    own_card: str = "",
-    loads: Sequence[int] = (),
-    classifier: Classifier | None = None,
-    also: Dataset | None = None,
-    sampling: Mapping[str, Any] | None = None,
-    queue: Queue = Queue.CPU,
-    priority: int = USUAL_PRIORITY,
-) -> Study:
-    """Queue a study; a worker does the decoding."""
+    *, kind: Kind, pair: Pair, dataset: Dataset, by: Actor, name: str = "", lookahead: int = 5,
+    queue: Queue = Queue.CPU, priority: int = USUAL_PRIORITY, **asked: Any,
+) -> Study:  # fmt: skip
+    """Queue a study as `specify` takes it; a worker does the decoding."""
     by.require(Right.SUBMIT)
-    recipe = recipe_of(kind, pair, dataset, split, limit, sampling)
-    asked = arguments_of(
-        kind, recipe, pair, card=card, own_card=own_card, loads=loads, classifier=classifier, also=also
-    )
+    recipe, arguments = specify(kind=kind, pair=pair, dataset=dataset, **asked)
     name = name or _usual_name(kind, pair, dataset, by)
     job = jobs.enqueue(
         kind=kind,
@@ -67,7 +49,7 @@ def launch(
         by=by,
         total=recipe.limit,
         priority=priority,
-        arguments=asked,
+        arguments=arguments,
     )
     study = Study.objects.create(
         team=by.home,
@@ -77,7 +59,7 @@ def launch(
         job=job,
         **recipe.columns,
     )
-    recipes.freeze(pair, dataset, *filter(None, [classifier, also]))
+    recipes.freeze(pair, dataset, *filter(None, map(asked.get, ("classifier", "also"))))
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
 
@@ -88,32 +70,23 @@ def _usual_name(kind: Kind, pair: Pair, dataset: Dataset, by: Actor) -> str:
     return free(name, alike.values_list("name", flat=True))
 
 
-def recipe_of(
-    kind: Kind, pair: Pair, dataset: Dataset, split: str, limit: int | None, sampling: Mapping[str, Any] | None
-) -> Recipe:
-    """Make the recipe of a study; raise Invalid if a part is refused."""
+def specify(
+    *, kind: Kind, pair: Pair, dataset: Dataset, split: str = "", limit: int | None = None,
+    sampling: Mapping[str, Any] | None = None, card: str = "", own_card: str = "", loads: Sequence[int] = (),
+    classifier: Classifier | None = None, also: Dataset | None = None,
+) -> tuple[Recipe, dict[str, Any]]:  # fmt: skip
+    """Return the recipe of a study and what it is asked besides; raise Invalid if a part is refused."""
     if kind.needs_draft:
         recipes.require_draft(pair, f"A study of the kind {kind.slug}")
         recipes.require_scores(pair, f"A study of the kind {kind.slug}")
     recipe = recipes.checked(pair=pair, dataset=dataset, split=split, limit=limit, sampling=sampling)
-    _require_few(recipe.limit)
-    return recipe
-
-
-def arguments_of(
-    kind: Kind,
-    recipe: Recipe,
-    pair: Pair,
-    *,
-    card: str,
-    own_card: str,
-    loads: Sequence[int],
-    classifier: Classifier | None,
-    also: Dataset | None,
-) -> dict[str, Any]:
-    """Return what a study is asked besides its recipe; raise Invalid if a part is refused."""
+    if recipe.limit > MOST_PROMPTS:
+        raise Invalid(
+            f"These are {recipe.limit} prompts; a study takes {MOST_PROMPTS} at most.",
+            field="limit", hint="Give a limit.",
+        )  # fmt: skip
     own = {"card": _card(card, own_card).to_dict()} if kind.needs_card else _loads(kind, loads)
-    return {**own, **_classifier(kind, pair, classifier), **_also(kind, recipe, also)}
+    return recipe, {**own, **_classifier(kind, pair, classifier), **_also(kind, recipe, also)}
 
 
 def document_of(study: Study) -> dict[str, Any]:
@@ -241,13 +214,6 @@ def figure_file(study: Study, name: str) -> str:
             f"{', '.join(papers.FILES)}."
         )
     return papers.FILES[ending](figure)
-
-
-def _require_few(count: int) -> None:
-    if count > MOST_PROMPTS:
-        raise Invalid(
-            f"These are {count} prompts; a study takes {MOST_PROMPTS} at most.", field="limit", hint="Give a limit."
-        )
 
 
 # What workers do -----------------------------------------------------------------------------------------------------

@@ -20,11 +20,11 @@ from webapp.core.pages import form_page, listing, one, page
 from webapp.core.problems import Conflict
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import JobState
+from webapp.jobs.work import work_of
 from webapp.studies import plans, reading, serializers, services
 from webapp.studies.classifiers import cross_sets
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
-from webapp.studies.work import work_of
 
 MOST_OTHER_SETS = 7
 FOLDED = {  # fields that few need, by what stands over them; those of some kinds with the kinds' property

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -49,7 +47,7 @@ class Child:
         """Start the child. Call this from the main thread: the leash is tied to the thread that forks."""
         self._started = time.monotonic()
         self._log_start = self.log.stat().st_size if self.log and self.log.exists() else 0
-        self.process = subprocess.Popen(
+        self.process = leash.start(
             self.command,
             env={
                 **leash.held(),
@@ -57,13 +55,11 @@ class Child:
                 leash.BEFORE: "" if self._code is None else str(self._code),
                 "PYTHONUNBUFFERED": "1",
             },
-            stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
             errors="replace",
             pass_fds=self.pass_fds,
-            start_new_session=True,  # Ctrl-C reaches the supervisor alone, which stops the others in order
         )
         threading.Thread(target=self._relay, args=(self.process,), daemon=True).start()
         if self.probe is not None:
@@ -97,8 +93,7 @@ class Child:
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to the child and to all that it has started."""
         if self.process is not None and self.process.poll() is None:
-            with suppress(ProcessLookupError):
-                os.killpg(self.process.pid, number)
+            leash.signal_group(self.process, number)
 
     def _watch(self, process: subprocess.Popen[str], probe: Probe) -> None:
         """End it when it lives and does not answer, whatever keeps it from that; `tend` starts it again."""
@@ -112,8 +107,7 @@ class Child:
                 return
             misses = 0 if probe.is_well(process.pid) else misses + 1
         say(self.name, f"does not answer ({misses} times in a row) and is ended")
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
+        leash.signal_group(process, signal.SIGKILL)
 
     def _relay(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None

@@ -90,7 +90,7 @@ def _answers(own: BaseDatabaseWrapper) -> str:
     try:
         own.ensure_connection()
     except DatabaseError as error:  # the driver says why, with addresses: not for `/readyz`, which everybody may read
-        return f"The database does not answer: {' '.join(str(error).split())}."
+        return f"The database does not answer: {' '.join(str(error).split()).rstrip('?.')}."
     return ""
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import nullcontext
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from decoding.choice import Choice, remarks_on
 from decoding.core.load import Load, loads
@@ -14,7 +14,7 @@ from decoding.measure.crossover import paying
 from decoding.measure.summary import so_few
 from decoding.words import change
 from worker.jobs.plan import MakePlan
-from worker.terminal.bench import Bench, parser_of, read_recorded
+from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import command
 from worker.terminal.options import count_of, list_of
@@ -42,20 +42,15 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(given := parser.parse_args(argv))
     loads(given.load, [])  # refuses what cannot be
 
-    with ExitStack() as open_until_done:
-        file = open_until_done.enter_context(whole_file(given.json)) if given.json else None
-        planned(bench, tuple(sorted(given.load)), file)
+    users = tuple(sorted(given.load))
+    with whole_file(given.json) if given.json else nullcontext() as file:
+        from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-
-def planned(bench: Bench, users: tuple[int, ...], file: TextIO | None) -> None:
-    """Carry out the job and print its document; write it too if there is a file."""
-    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
-
-    order = MakePlan(bench.pair, bench.prompts, bench.sampling, users, for_one=not users or file is not None)
-    found = carry_out(order, bench)
-    print("\n".join(as_text(found)))
-    if file:
-        json.dump(found, file, indent=1)
+        order = MakePlan(bench.pair, bench.prompts, bench.sampling, users, for_one=not users or file is not None)
+        found = carry_out(order, bench)
+        print("\n".join(as_text(found)))
+        if file:
+            json.dump(found, file, indent=1)
 
 
 def as_text(found: Mapping[str, Any]) -> Iterator[str]:

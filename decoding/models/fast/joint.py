@@ -11,7 +11,7 @@ from torch import Tensor
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Rows, chain_rows
 from decoding.models.fast.lean import Lean
-from decoding.models.fast.runner import PASS, FastBranches, FastRunner, FastTree
+from decoding.models.fast.runner import PASS, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import NewRows as SlabFeed
 from decoding.models.fast.slab import Slab, SlabCache, fits
@@ -53,13 +53,11 @@ def _pass(decoder: Decoder, lean: Lean, feeds: Sequence[Feed]) -> list[Tensor]:
 
 
 def _part(shape: Shape, feed: Feed) -> tuple[Tensor, Rows]:
-    """Return the ids and rows of one text, which goes on with a chain, a tree or branches. All are of this model."""
+    """Return the ids and rows of one text, which goes on with a chain or a tree. All are of this model."""
     reader, tokens, need = feed
     if isinstance(reader, TreePass):
         tree: FastTree = reader.tree  # type: ignore[assignment]
         return tree.take(list(tokens), reader.parents)
-    if isinstance(reader, FastBranches):
-        return reader.take(tokens)
     runner: FastRunner = reader  # type: ignore[assignment]
     ids = runner.take(tokens, need)
     return ids, chain_rows(runner.cache, shape, runner.advance(len(ids)), len(ids))

@@ -1,8 +1,8 @@
 """The cache of keys and values, and the masks that say which of them a row may see.
 
-One tensor for all layers: [layers, 2, kv_heads, slots, head_dim]. A text's tokens take the slots from 0 on. Branches
-take the slots behind the text: their step s, row b lies at `length + s * rows + b`. What lies behind the text is
-overwritten. Static passes read it too, behind a mask, so they erase a text before the next one begins.
+One tensor for all layers: [layers, 2, kv_heads, slots, head_dim]. A text's tokens take the slots from 0 on, those of a
+tree the slots behind the text, in the order in which they come. What lies behind the text is overwritten. Static passes
+read it too, behind a mask, so they erase a text before the next one begins.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ HIDDEN = float("-inf")
 
 
 class Cache:
-    """The keys and values of one text and its branches."""
+    """The keys and values of one text and its tree."""
 
     def __init__(self, shape: Shape, slots: int, dtype: torch.dtype, device: torch.device) -> None:
         # Not cleared: rows see only slots that were written, and memory that no text reaches is never touched.
@@ -61,7 +61,7 @@ class Rows:
     """The rows of one forward pass: where their keys and values go, which ones they see, what positions they have.
 
     The new rows take the slots from `start` on, and see slots before them: all of their own past in a text, or their
-    own branch (`BranchMask`). Masks are added to the scores, [rows * group, slots seen].
+    own path (`TreeMask`). Masks are added to the scores, [rows * group, slots seen].
     """
 
     def __init__(
@@ -151,71 +151,69 @@ def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor
     hidden = keys > rows
     if window is not None:
         hidden |= keys <= rows - window
-    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, HIDDEN)
+    return _hide(hidden)
 
 
 class TreeMask:
-    """The masks of a tree behind a text: each row sees the text, its ancestors and itself."""
+    """The masks of a tree behind a text: each row sees the text up to where its path leaves it, its ancestors, and
+    itself."""
 
     def __init__(self, length: int, shape: Shape, device: torch.device) -> None:
-        self._length, self._shape, self._device = length, shape, device
-        self._ancestors: list[list[int]] = []  # by row: rows that it sees, itself last
+        self._length, self._group, self._device = length, shape.group, device
+        self._windows = set(shape.windows)
+        self._parents: list[int] = []  # by row
+        self.kept: list[int] = []  # by row: tokens of the text that belong to its path
+        self._positions: list[int] = []  # by row
+        self._first = 0  # row of the last step
+        self._goes_on = False  # whether each row of the last step follows the one in its place of the step before
+        self._mask = torch.empty(0)  # of the last step
 
     @property
     def rows(self) -> int:
-        return len(self._ancestors)
+        return len(self._parents)
 
     def grow(self, parents: Sequence[int]) -> list[int]:
         """Add rows, and return each one's position in its text."""
-        first = self.rows
+        first, end = self.rows, self._length + 1
+        self._goes_on = first > 0 and [*parents] == [*range(self._first, first)]
         for parent in parents:
-            above = self._ancestors[parent] if parent >= 0 else []
-            self._ancestors.append([*above, len(self._ancestors)])
-        return [self._length + len(seen) - 1 for seen in self._ancestors[first:]]
+            self.kept.append(self.kept[parent] if parent >= 0 else end + parent)
+            self._positions.append(self._positions[parent] + 1 if parent >= 0 else end + parent)
+            self._parents.append(parent)
+        self._first = first
+        return self._positions[first:]
 
-    def last(self, count: int) -> dict[int | None, Tensor | None]:
-        """Make the masks of the last rows, by window."""
-        length, fresh = self._length, self._ancestors[-count:]
-        positions = torch.full((count, length + self.rows), -1)  # of what a row sees; -1 where it does not
-        positions[:, :length] = torch.arange(length)
-        rows = [row for row, seen in enumerate(fresh) for _ in seen]
-        slots = [length + other for seen in fresh for other in seen]
-        positions[rows, slots] = torch.tensor([length + depth for seen in fresh for depth in range(len(seen))])
-        own = torch.tensor([length + len(seen) - 1 for seen in fresh])[:, None]
-        return {window: self._mask(positions, own, window) for window in set(self._shape.windows)}
-
-    def _mask(self, positions: Tensor, own: Tensor, window: int | None) -> Tensor:
-        hidden = positions < 0 if window is None else (positions < 0) | (positions <= own - window)
-        return _hide(hidden.repeat_interleave(self._shape.group, 0).to(self._device))
-
-
-class BranchMask:
-    """The masks of branches: each sees the text up to its own length, then its own chain, which grows by each step."""
-
-    def __init__(self, length: int, lengths: Sequence[int], group: int, device: torch.device) -> None:
-        self._starts = torch.tensor(lengths, device=device)
-        self._first = self._starts.repeat_interleave(group).unsqueeze(1)
-        self._keys = torch.arange(length, device=device)  # positions of what is seen
-        self._others = _others(len(lengths), group, device)
-        self._mask = _hide(self._keys >= self._first)
-        self._depth = 0
-
-    def step(self, windows: set[int | None]) -> dict[int | None, Tensor | None]:
-        """Make the masks of the next step, by window."""
-        self._mask = torch.cat((self._mask, self._others), 1)
+    def last(self) -> dict[int | None, Tensor | None]:
+        """Make the masks of the last step, by window."""
+        count, group = self.rows - self._first, self._group
+        self._mask = torch.cat((self._mask, _others(count, group, self._device)), 1) if self._goes_on else self._whole()
         masks: dict[int | None, Tensor | None] = {None: self._mask}
-        if windows != {None}:
-            self._keys = torch.cat((self._keys, self._starts + self._depth))
-            age = self._first + self._depth - self._keys
-            masks |= {w: self._mask.masked_fill(age >= w, HIDDEN) for w in windows if w is not None}
-        self._depth += 1
+        if self._windows != {None}:
+            keys = torch.cat((torch.arange(self._length), torch.tensor(self._positions))).to(self._device)
+            age = keys[-count:].repeat_interleave(group).unsqueeze(1) - keys
+            masks |= {w: self._mask.masked_fill(age >= w, HIDDEN) for w in self._windows if w is not None}
         return masks
 
+    def _whole(self) -> Tensor:
+        first, length = self._first, self._length
+        seen = torch.zeros(self.rows - first, length + self.rows, dtype=torch.bool)
+        seen[:, :length] = torch.arange(length) < torch.tensor(self.kept[first:])[:, None]
+        paths = [self._path(row) for row in range(first, self.rows)]
+        rows = [row for row, path in enumerate(paths) for _ in path]
+        seen[rows, [length + other for path in paths for other in path]] = True
+        return _hide(~seen.to(self._device).repeat_interleave(self._group, 0))
 
-@lru_cache(maxsize=4)  # one preparation after another opens as many branches
-def _others(branches: int, group: int, device: torch.device) -> Tensor:
-    """Hide the branches of one step from each other."""
-    rows = torch.arange(branches, device=device)
+    def _path(self, row: int) -> list[int]:
+        path = [row]
+        while (row := self._parents[row]) >= 0:
+            path.append(row)
+        return path
+
+
+@lru_cache(maxsize=4)  # one step after another has as many rows
+def _others(count: int, group: int, device: torch.device) -> Tensor:
+    """Hide the rows of one step from each other."""
+    rows = torch.arange(count, device=device)
     return _hide(rows != rows.repeat_interleave(group).unsqueeze(1))
 
 

@@ -1,4 +1,4 @@
-"""FastRunner: a fast model that reads one text, with branches in the slots behind the text."""
+"""FastRunner: a fast model that reads one text, with a tree in the slots behind the text."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ import torch
 from torch import Tensor
 
 from decoding.models.bounds import (
-    check_branches,
     check_extend,
-    check_fork,
     check_ids,
     check_open,
     check_rewind,
@@ -19,11 +17,11 @@ from decoding.models.bounds import (
 )
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import BranchMask, Cache, Rows, TreeMask
+from decoding.models.fast.kv import Cache, Rows, TreeMask
 from decoding.models.fast.passes import Follower, Masks, Passes, StaticPasses
 from decoding.models.runner import Feed, ModelRunner
 
-DEEPEST = 32  # tokens of a branch for which a static cache makes room at once
+DEEPEST = 32  # steps of a tree for which a static cache makes room at once
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 TRIED = 4  # rounds of each way to judge a draft: together fewer than a warm-up has
 
@@ -62,7 +60,7 @@ class FastRunner:
         self._length = 0
         self._tokens: list[int] = []
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
-        self._branches: FastBranches | FastTree | None = None
+        self._tree: FastTree | None = None
         self.followers: dict[object, Follower] = {}  # used so far, by how they choose
         self.judging = UnreadDrafts()
 
@@ -140,14 +138,8 @@ class FastRunner:
 
     def grow(self) -> FastTree:
         self._close()
-        self._branches = FastTree(self)
-        return self._branches
-
-    def fork(self, lengths: Sequence[int]) -> FastBranches:
-        check_fork(self._length, lengths)
-        self._close()
-        self._branches = FastBranches(self, lengths)
-        return self._branches
+        self._tree = FastTree(self)
+        return self._tree
 
     def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor | list[int]:
         """Note the ids now, or, if a captured pass can take them where they are, when `tokens` is next asked for."""
@@ -167,9 +159,6 @@ class FastRunner:
         self._length += count
         return logits
 
-    def with_rows(self, ids: Tensor, start: int, where: Tensor, masks: Masks) -> tuple[Tensor, Rows]:
-        return ids, Rows(self.cache, self.decoder.shape, start, len(ids), where, masks)
-
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
         """Let `chain`, stored in `slots`, follow the first `length` tokens."""
         self.cache.move(slots, length)
@@ -178,9 +167,9 @@ class FastRunner:
         self._length = length + len(chain)
 
     def _close(self) -> None:
-        if self._branches is not None:
-            self._branches.is_open = False
-            self._branches = None
+        if self._tree is not None:
+            self._tree.is_open = False
+            self._tree = None
 
 
 class UnreadDrafts:
@@ -212,56 +201,6 @@ class UnreadDrafts:
         }
 
 
-class FastBranches:
-    """Branches take the slots behind the text: step s of row b lies at `length + s * rows + b`."""
-
-    def __init__(self, runner: FastRunner, lengths: Sequence[int]) -> None:
-        self.is_open = True
-        self._runner = runner
-        self._lengths = list(lengths)
-        self._positions = torch.tensor(self._lengths, device=runner.device)
-        self._length = runner.length
-        if runner.passes.captures:
-            runner.cache.reserve(runner.context + DEEPEST * len(self._lengths), used=self._length)
-        shape = runner.decoder.shape
-        self._windows = set(shape.windows)
-        self._mask = BranchMask(self._length, self._lengths, shape.group, runner.device)
-        self._fed: list[Tensor] = []  # per step: ids [B]
-
-    @property
-    def model(self) -> RunnerModel:
-        return self._runner.model
-
-    @torch.inference_mode()
-    def extend(self, tokens: Sequence[int] | Tensor, need: int = 0) -> Tensor:
-        return self._runner.passes.tree(*self._take(tokens))
-
-    def take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, Rows]:
-        """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        return self._runner.with_rows(*self._take(tokens))
-
-    @torch.inference_mode()
-    def adopt(self, row: int) -> None:
-        check_open(self.is_open)
-        count = len(self._lengths)
-        chain = [int(ids[row]) for ids in self._fed]
-        slots = torch.arange(len(chain), device=self._runner.device) * count + self._length + row
-        self._runner.adopt(self._lengths[row], chain, slots)
-
-    def _take(self, tokens: Sequence[int] | Tensor) -> tuple[Tensor, int, Tensor, Masks]:
-        """Return ids, where they start in the cache, their positions in the text, and what they see."""
-        runner, count, depth = self._runner, len(self._lengths), len(self._fed)
-        check_branches(self.is_open, [length + depth for length in self._lengths], len(tokens), runner.context)
-        if not isinstance(tokens, Tensor):
-            check_ids(tokens, runner.vocab_size)
-        ids = torch.as_tensor(tokens, device=runner.device)
-        start = self._length + depth * count
-        runner.cache.reserve(start + count, used=start)
-        runner.decoder.reach(max(self._lengths) + depth + 1)
-        self._fed.append(ids.clone())
-        return ids, start, self._positions + depth, self._mask.step(self._windows)
-
-
 class FastTree:
     """A tree takes the slots behind the text, in the order in which its tokens come."""
 
@@ -279,23 +218,28 @@ class FastTree:
 
     def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
         """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        return self._runner.with_rows(*self._take(tokens, parents))
+        ids, start, where, masks = self._take(tokens, parents)
+        return ids, Rows(self._runner.cache, self._runner.decoder.shape, start, len(ids), where, masks)
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:
         check_open(self.is_open)
+        kept = self._mask.kept[path[0]] if path else self._length
         slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
-        self._runner.adopt(self._length, [self._tokens[row] for row in path], slots)
+        self._runner.adopt(kept, [self._tokens[row] for row in path], slots)
 
     def _take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, int, Tensor, Masks]:
         """Return ids, where they start in the cache, their positions in the text, and what they see."""
         runner, count = self._runner, len(tokens)
-        start = self._length + self._mask.rows
+        before = self._mask.rows
+        start = self._length + before
         positions = self._mask.grow(parents)
         check_tree(self.is_open, positions, count, runner.context)
         check_ids(tokens, runner.vocab_size)
-        runner.cache.reserve(start + count, used=start)
+        if start + count > runner.cache.slots:  # where passes are captured, each growth costs all captures
+            follow = DEEPEST if runner.passes.captures and max(parents) < before else 0
+            runner.cache.reserve(start + count * (1 + follow), used=start)
         runner.decoder.reach(max(positions) + 1)
-        ids, where = (torch.tensor(list(values), device=runner.device) for values in (tokens, positions))
+        ids, where = sent_to(runner.device, [[*tokens], positions])
         self._tokens += tokens
-        return ids, start, where, self._mask.last(count)
+        return ids, start, where, self._mask.last()

@@ -456,7 +456,7 @@ class Speculator:
         behind = self.runner.context - max(lengths)
         most = self.policy.room(current.limit - 1, behind)
         branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
-        return BranchTree(self.runner.fork(lengths), branches, most, most < behind, drawing)
+        return BranchTree(self.runner, lengths, branches, most, most < behind, drawing)
 
     def _timed(self, work: Steps[Result]) -> Steps[Result]:
         """Do the work, and note how long it took."""

@@ -6,19 +6,29 @@ from collections.abc import Sequence
 
 from torch import Tensor
 
-from decoding.models.runner import Branches, Feed, Steps
+from decoding.models.runner import Feed, ModelRunner, Steps, TreePass
 from decoding.ssd.speculator.drawing import Branch, CurrentDraft, Drawing, DrawnRows
 
 
 class BranchTree:
     def __init__(
-        self, fork: Branches, branches: Sequence[Branch], most: int, is_room_behind: bool, drawing: Drawing
+        self,
+        runner: ModelRunner,
+        lengths: Sequence[int],
+        branches: Sequence[Branch],
+        most: int,
+        is_room_behind: bool,
+        drawing: Drawing,
     ) -> None:
-        """`most` is the wanted depth for which there is room; `is_room_behind` says whether the model could read on."""
+        """`lengths` are those of the texts before the branches. `most` is the wanted depth for which there is room;
+        `is_room_behind` says whether the model could read on."""
         self.branches = branches
+        self._grown = runner.grow()
+        end = len(runner.tokens) + 1
+        self._parents: Sequence[int] = [length - end for length in lengths]
+        self._rows = 0  # of the grown tree: a branch has one in each step
         self._most = most
         self._is_room_behind = is_room_behind
-        self._fork = fork
         self._drawing = drawing
         self._drawn: list[DrawnRows] = []  # per step [B, V]
         self._last: Tensor | None = None  # logits [B, V] after the last tokens of finished branches
@@ -59,7 +69,10 @@ class BranchTree:
 
     def adopt(self, row: int) -> None:
         """Continue the runner's text with this branch: a copy, no pass."""
-        self._fork.adopt(row)
+        self._grown.adopt(range(row, self._rows, len(self.branches)))
 
     def _next(self) -> Feed:
-        return self._fork, [branch.ahead[-1] for branch in self.branches], len(self.branches)
+        count, parents, first = len(self.branches), self._parents, self._rows
+        self._rows += count
+        self._parents = range(first, self._rows)
+        return TreePass(self._grown, parents), [branch.ahead[-1] for branch in self.branches], count

@@ -1,5 +1,7 @@
 // The search box over everything: Ctrl-K opens it, arrows choose, Enter goes there.
 
+import { become, sketch } from "./become.js";
+
 const SETTLE_MS = 100;
 const box = document.getElementById("find");
 const input = box?.querySelector("input"), list = box?.querySelector("[role=listbox]");
@@ -27,13 +29,8 @@ async function ask() {
 }
 
 function show(found) {
-  list.replaceChildren(...found.map(({ kind, name, about, url }, i) => {
-    const row = Object.assign(document.createElement("a"), { href: url, id: `found-${i}`, tabIndex: -1 });
-    row.setAttribute("role", "option");
-    row.append(Object.assign(document.createElement("span"), { textContent: name }),
-      Object.assign(document.createElement("span"), { textContent: about ? `${about} · ${kind}` : kind, className: "quiet" }));
-    return row;
-  }));
+  become(list, ...found.map(({ kind, name, about, url }, i) => sketch("a", { href: url, id: `found-${i}`, tabindex: -1, role: "option" },
+    sketch("span", {}, name), sketch("span", { class: "quiet" }, about ? `${about} · ${kind}` : kind))));
   box.querySelector("[role=status]").textContent = found.length ? "" : "Nothing has this in its name.";
   mark(0);
 }

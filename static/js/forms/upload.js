@@ -1,5 +1,6 @@
 // Sends files in pieces of 8 MiB that are named by their SHA-256: stopped at any moment, it goes on with what is missing.
 
+import { become, sketch } from "../core/become.js";
 import { whyNot } from "./first-bytes.js";
 import { sha256 } from "./sha256.js";
 
@@ -160,20 +161,13 @@ class Sending {
 
   count(each, bytes) {
     each.done += bytes;
-    each.row.querySelector("progress").value = each.done;
+    this.draw();
     this.share("sending:", this.files.reduce((sum, { done }) => sum + done, 0));
   }
 
   draw() {
-    const list = this.box.querySelector("[data-files]");
-    list.replaceChildren(...this.files.map((each) => {
-      const row = document.createElement("li");
-      const bar = Object.assign(document.createElement("progress"), { max: each.file.size || 1, value: 0 });
-      bar.setAttribute("aria-label", each.path);
-      row.append(each.path, bar);
-      each.row = row;
-      return row;
-    }));
+    become(this.box.querySelector("[data-files]"), ...this.files.map(({ path, file, done }) =>
+      sketch("li", {}, path, sketch("progress", { max: file.size || 1, value: done, "aria-label": path }))));
     this.box.querySelector("[data-progress]").hidden = false;
   }
 

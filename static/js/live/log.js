@@ -26,11 +26,11 @@ const PHASES = {
 
 /** How far a job is, as one reads it. The bar shows the step that runs where that counts no samples, or all are decoded; else
  * the samples. */
-export function inWords({ state, step, done, total, seconds_left: left, trouble, attempt, setback, sentence }, log = begin()) {
-  const isTraining = log.phase === "training" && log.epochs.length > 0, phase = PHASES[log.phase] ?? (log.phase || step?.phase || (total ? "" : "loading the pair"));
+export function inWords({ state, step, done, total, parts, seconds_left: left, trouble, attempt, setback, sentence }, log = begin()) {
+  const isTraining = log.phase === "training" && log.epochs.length > 0, phase = PHASES[log.phase] ?? (log.phase || step?.phase || (total ? "running" : "loading the pair"));
   return {
-    phase: state === "queued" ? "Waiting" : phase && capital(phase),
-    done: isTraining ? `epoch ${log.done} of ${log.due}` : step ? `${step.done} of ${step.due}` : total ? `${done} of ${total} samples` : "",
+    phase: state === "queued" ? "Waiting" : capital(phase),
+    done: isTraining ? `epoch ${log.done} of ${log.due}` : step ? `${step.done} of ${step.due}` : total ? `${done} of ${total} ${parts}` : "",
     left: left ? `about ${span(left)} left` : "",
     bar: step ? { max: step.due, value: step.done } : { max: total || 1, value: done },
     reason: state === "running" ? [trouble, attempt > 1 ? `Attempt ${attempt}. ${setback}` : ""].filter(Boolean).join(" ") : sentence,

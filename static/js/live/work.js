@@ -19,7 +19,7 @@ export function onLog(listener) {
 }
 
 const feed = new Feed({
-  socketUrl: page.socket, pollUrl: page.poll, isOver: status.is_final,
+  socketUrl: page.socket, pollUrl: page.poll,
   onMode: (mode, sentence) => drawMode(mode, sentence, status.state),
   onFrame: (frame) => {
     if (frame.t === "job") status = frame;
@@ -39,5 +39,7 @@ function draw() {
 }
 
 draw();
-if (!status.is_final) feed.follow({ [page.job]: state.seq });
-feed.start();
+if (!status.is_final) {
+  feed.follow({ [page.job]: state.seq });
+  feed.start();
+}

@@ -22,7 +22,6 @@ def comparison(world):
     ("words", "count", "at_once"),
     [
         ("1 core", 1, False),
-        ("4 cores", 4, False),
         ("2 cores: target on 0, draft on 1", 2, True),
         ("12 cores, one of them for the draft; this system does not let us choose which", 12, True),
         ("cuda:0", 1, False),

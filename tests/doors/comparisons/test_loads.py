@@ -63,9 +63,7 @@ def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
     ("changes", "field", "words"),
     [
         ({"concurrency": [0]}, "concurrency", "from 1 to 256"),
-        ({"concurrency": [4, 4]}, "concurrency", "named twice"),
         ({"rate": ["NaN"]}, "rate", "a number"),
-        ({"rate": [1e9]}, "rate", "to 10000"),
         ({"rate": [2, 2.0000001]}, "rate", "named twice"),
         ({"slo": "fast"}, "slo", "write ttft=500ms,tpot=50ms"),
         (
@@ -85,18 +83,11 @@ def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world,
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
-@pytest.mark.parametrize("placement", ["auto", "two-gpus"])
-def test_ssd_may_run_under_load(world, ready, placement):
-    strategies = [{"strategy": "ssd", "params": {"placement": placement}}]
-    assert post(world, make.body(*ready, concurrency=[2], strategies=strategies)).status_code == 202
-
-
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("columns", [{"concurrency": 4, "rate": 2.0}, {"concurrency": None}, {"concurrency": 257}])
-def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(world, columns):
+def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(world):
     comparison = make.comparison(world.actor(world.bob))
-    with pytest.raises(IntegrityError), transaction.atomic():
-        Run.objects.filter(comparison=comparison).update(**columns)
+    for columns in ({"concurrency": 4, "rate": 2.0}, {"concurrency": None}, {"concurrency": 257}):
+        with pytest.raises(IntegrityError), transaction.atomic():
+            Run.objects.filter(comparison=comparison).update(**columns)
 
 
 def test_every_load_has_its_own_baseline_verdict_and_ranking(world, decoded):

@@ -1,9 +1,7 @@
-"""Traces as tables: the rounds as CSV, and the answers as the tools of Spec-Bench read them."""
+"""The answers of a strategy as the tools of Spec-Bench read them."""
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 
 import pytest
@@ -22,21 +20,6 @@ def download(world, comparison, name: str) -> bytes:
     answer = world.api(world.victor).get(f"/api/v1/comparisons/{comparison.pk}/{name}")
     assert answer["Content-Disposition"].startswith("attachment; filename=")
     return b"".join(answer.streaming_content)
-
-
-def test_the_rounds_as_csv_are_those_of_the_traces(world, comparison):
-    rows = list(csv.DictReader(io.StringIO(download(world, comparison, "rounds.csv").decode())))
-    sample = comparison.runs.get(number=2).samples.order_by("prompt__number", "repeat").first()
-    events = world.api(world.bob).get(f"/api/v1/samples/{sample.pk}/trace/").json()["events"]
-    verdicts = [event for event in events if event["event"] == "verified"]
-    own = [
-        row for row in rows if (row["strategy"], row["prompt"], row["repeat"]) == ("static:4", sample.prompt.name, "1")
-    ]
-    assert [(int(row["accepted"]), int(row["verify_end_ns"])) for row in own] == [
-        (one["accepted"], one["end_ns"]) for one in verdicts
-    ]
-    drafted = next(event for event in events if event["event"] == "drafted")
-    assert (int(own[0]["drafted"]), int(own[0]["lookahead"])) == (len(drafted["tokens"]), drafted["lookahead"])
 
 
 def test_the_answers_add_up_as_spec_bench_adds_them(world, comparison):

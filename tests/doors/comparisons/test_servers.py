@@ -29,18 +29,17 @@ def post(world, body):
     return world.script("submit").post("/api/v1/comparisons/", body)
 
 
-@pytest.mark.parametrize(
-    "strategy, dialect, sampling, told",
-    [
-        ({"strategy": "server", "params": {"name": "charlies"}}, "vllm", {}, "no server 'charlies'"),
-        (OFF, "vllm", {}, "vLLM cannot switch speculation for one request"),
-        (SERVER, "openai", {"ignore_eos": True}, "OpenAI completions cannot ignore the end token"),
-    ],
-)
-def test_what_a_server_cannot_do_is_refused_before_the_launch(world, ready, strategy, dialect, sampling, told):
-    make.endpoint(world.actor(world.bob), dialect=dialect), make.endpoint(world.actor(world.charlie), "charlies")
-    answer = post(world, make.body(*ready, strategies=[strategy], sampling={"max_new_tokens": 8, **sampling}))
-    assert answer.status_code == 400 and told in answer.json()["detail"]
+def test_what_a_server_cannot_do_is_refused_before_the_launch(world, by, ready):
+    make.endpoint(by, dialect="vllm"), make.endpoint(by, "plain", dialect="openai")
+    make.endpoint(world.actor(world.charlie), "elsewhere")
+    plain, elsewhere = ({"strategy": "server", "params": {"name": name}} for name in ("plain", "elsewhere"))
+    for strategy, sampling, told in (
+        (elsewhere, {}, "no server"),
+        (OFF, {}, "vLLM cannot switch speculation for one request"),
+        (plain, {"ignore_eos": True}, "OpenAI completions cannot ignore the end token"),
+    ):
+        answer = post(world, make.body(*ready, strategies=[strategy], sampling={"max_new_tokens": 8, **sampling}))
+        assert answer.status_code == 400 and told in answer.json()["detail"]
     assert not Comparison.objects.exists()
 
 
@@ -70,10 +69,9 @@ def make_done(comparison: Comparison) -> None:
     figures.sum_up_ended(seconds=60)
 
 
-@pytest.mark.parametrize("strategies", [[{"strategy": "static"}], [SERVER, {"strategy": "autoregressive"}]])
-def test_a_strategy_of_ours_without_a_pair_is_refused(world, ready, strategies):
-    make.endpoint(world.actor(world.bob))
-    answer = post(world, {"dataset": str(ready[1].pk), "strategies": strategies})
+def test_a_strategy_of_ours_without_a_pair_is_refused(world, by, ready):
+    make.endpoint(by)
+    answer = post(world, {"dataset": str(ready[1].pk), "strategies": [SERVER, {"strategy": "autoregressive"}]})
     assert (answer.status_code, answer.json()["code"], answer.json()["field"]) == (400, "no-pair", "pair")
 
 

@@ -126,18 +126,16 @@ def test_a_longer_draft_than_any_that_ran_says_that_its_price_is_extended(world)
     made = comparison(world, "static:2")
     decode(made)
     told = ask(world.api(world.bob), made, "lookahead=10").json()
-    assert told["unmeasured"] > 0.5
+    assert told["unmeasured"] > 0.5 and told["error"] is None  # one strategy cannot say how far off the replay is
     assert "more than 3 rows. Their price is extrapolated" in " ".join(told["notes"])
-    assert told["error"] is None  # one strategy cannot say how far off the replay is
 
 
-@pytest.mark.parametrize("cheap", [True, False])
-def test_noise_that_makes_long_drafts_look_cheap_is_answered_and_said(world, cheap):
+def test_noise_that_makes_long_drafts_look_cheap_is_answered_and_said(world):
     """It used to make a drafted token's price nothing, and the page said that there was nothing to replay."""
     made = comparison(world, "static:2,static:6")
-    decode(made, **({"drafting": lambda tokens: 12 - tokens} if cheap else {}))
+    decode(made, drafting=lambda tokens: 12 - tokens)
     told = ask(world.api(world.bob), made, "lookahead=4").json()
-    assert ("Long drafts took no longer than short ones" in " ".join(told["notes"])) is cheap
+    assert "Long drafts took no longer than short ones" in " ".join(told["notes"])
     gains = [point["ratio"] for point in told["curve"]["points"] if point["value"] >= 8]
     assert gains == sorted(gains, reverse=True)  # more drafting is never taken to be free
 
@@ -159,30 +157,18 @@ def test_where_nothing_can_be_replayed_it_says_what_to_run(world, labels, asked,
     assert (answer.status_code, answer.json()["code"]) == (409, code) and told in str(answer.json())
 
 
-def test_the_curve_of_a_threshold_follows_the_cap(world):
-    made = comparison(world, "static:3,threshold:0.2")
-    decode(made)
-    bob = world.api(world.bob)
-    short, long = (ask(bob, made, f"strategy=threshold&threshold=0.05&cap={cap}").json() for cap in (2, 20))
-    assert short["num_draft_passes"] < long["num_draft_passes"]
-    assert short["curve"]["points"] != long["curve"]["points"]
-
-
-@pytest.mark.parametrize(
-    ("query", "says"),
-    [
+def test_a_question_that_makes_no_sense_is_refused_in_words(world):
+    made = comparison(world, "static:2")
+    for query, says in (
         ("strategy=disco", "replayed; static, heuristic, threshold, schedule, ssd, lookup, suffix, hybrid, tree can"),
         ("strategy=vllm-adaptive", "These traces do not tell what it would do."),
         ("strategy=hybrid&lookahead=3", "has no parameter 'lookahead'"),
         ("strategy=static&lookahead=0", "outside 1 to 64"),
         ("lookahed=3", "lookahed"),
         *((f"users={users}", "from 1 to 64") for users in ("0", "65", "4" * 5000)),
-    ],
-)
-def test_a_question_that_makes_no_sense_is_refused_in_words(world, query, says):
-    made = comparison(world, "static:2")
-    answer = ask(world.api(world.bob), made, query)
-    assert (answer.status_code, says in json.dumps(answer.json())) == (400, True), answer.json()
+    ):
+        answer = ask(world.api(world.bob), made, query)
+        assert (answer.status_code, says in json.dumps(answer.json())) == (400, True), answer.json()
 
 
 def test_trees_of_other_shapes_can_be_asked_and_those_that_ran_check_the_answer(world):
@@ -200,16 +186,6 @@ def test_trees_of_other_shapes_can_be_asked_and_those_that_ran_check_the_answer(
     assert simulated["tree:3/22"] == pytest.approx(measured, rel=0.1)
 
 
-def test_a_text_that_is_not_the_targets_teaches_nothing(world):
-    """Its places are others."""
-    made = comparison(world, "static:2")
-    decode(made)
-    for sample in made.runs.get(strategy="static").samples.all():
-        sample.numbers["tokens"][0] += 1
-        sample.save()
-    assert ask(world.api(world.bob), made).json()["code"] == "nothing-recorded"
-
-
 def test_more_samples_change_the_answer(world):
     made = comparison(world, "static:2")
     bob = world.api(world.bob)
@@ -218,6 +194,11 @@ def test_more_samples_change_the_answer(world):
     assert ask(bob, made).status_code == 200
     TraceChunk.objects.all().delete()
     assert ask(bob, made, "lookahead=5").status_code == 200  # read once, kept for the next question
+    cache.clear()
+    for sample in made.runs.get(strategy="static").samples.all():  # another text, whose places are others
+        sample.numbers["tokens"][0] += 1
+        sample.save()
+    assert ask(bob, made).json()["code"] == "nothing-recorded"
 
 
 def test_whoever_has_the_link_may_ask_too_and_a_link_fills_the_form_in(world):
@@ -265,33 +246,25 @@ def judged_by(world, pair, path):
     return classifying.add_classifier(name="c", pair=pair, upload=upload, by=by)
 
 
-@pytest.mark.parametrize(
-    ("slug", "label", "axis"),
-    [
-        ("lookup", "lookup:20,threshold={},classifier=newest", range(1, 21)),
-        ("suffix", "suffix:{},classifier=newest", [step / 20 for step in range(1, 20)]),
-    ],
-)
-def test_copies_that_a_classifier_judges_do_what_the_replay_says_once_they_run(slug, label, axis, world, tmp_path):
+def test_copies_that_a_classifier_judges_do_what_the_replay_says_once_they_run(world, tmp_path):
     """What-if used to refuse them: the traces do not contain the classifier."""
     pair = make.pair(world.actor(world.bob))
     made = comparison(world, "static:2,suffix:0.05", prompts=6, concurrency=[1, 4], pair=pair)
     decode(made)
-    bob = world.api(world.bob)
-    asked = f"strategy={slug}&classifier=newest"
-    refused = ask(bob, made, asked)
+    bob, sampling = world.api(world.bob), Sampling(**{**made.sampling, "stop": ()})
+    refused = ask(bob, made, "strategy=suffix&classifier=newest")
     assert (refused.status_code, refused.json()["code"]) == (409, "no-classifier")
     name = str(judged_by(world, pair, tmp_path).pk)
-    for threshold in (0.05, 0.4):
-        told = ask(bob, made, f"{asked}&threshold={threshold}").json()
-        rounds = [
-            counts_of(live(label.format(threshold), Sampling(**{**made.sampling, "stop": ()}), prompt.number)[1])
-            for prompt in made.prompts
-        ]
-        assert told["num_target_passes"] == sum(len(drafted) for drafted, _ in rounds)
-        assert told["label"] == label.format(threshold).replace("newest", name[:8]) and told["num_draft_passes"] == 0
-        assert [point["value"] for point in told["curve"]["points"]] == [*axis]
-    four = ask(bob, made, f"{asked}&threshold=0.1&users=4").json()
+    for slug, label, threshold in (
+        ("lookup", "lookup:20,threshold=0.4,classifier=newest", 0.4),
+        ("suffix", "suffix:0.05,classifier=newest", 0.05),
+    ):
+        told = ask(bob, made, f"strategy={slug}&classifier=newest&threshold={threshold}").json()
+        rounds = [counts_of(live(label, sampling, prompt.number)[1])[0] for prompt in made.prompts]
+        assert told["num_target_passes"] == sum(map(len, rounds)) and told["num_draft_passes"] == 0
+        assert told["label"] == label.replace("newest", name[:8])
+        assert len(told["curve"]["points"]) > 15
+    four = ask(bob, made, "strategy=suffix&classifier=newest&threshold=0.1&users=4").json()
     assert four["label"].endswith(" @4") and four["speedup"]["prompts"] == 6
 
 
@@ -327,15 +300,6 @@ def test_a_classifier_whose_weights_cannot_be_read_judges_nothing(world, by):
     assert replayed == [True, True, False]
     assert ask(world.api(world.bob), made, "strategy=suffix&classifier=newest").json()["code"] == "no-classifier"
     assert not any(knob["param"] == "classifier" for of in knobs(made, set()) for knob in of["knobs"])
-
-
-def test_a_comparison_that_only_copies_can_ask_about_copying_alone(world):
-    made = comparison(world, "lookup:4", prompts=3)
-    decode(made)
-    told = ask(world.api(world.bob), made, "strategy=lookup&lookahead=2").json()
-    assert told["speedup"]["prompts"] == 3 and told["bound"] is None
-    refused = ask(world.api(world.bob), made, "strategy=static&lookahead=2")
-    assert refused.status_code == 409 and "no strategy with a draft has run here" in refused.json()["detail"]
 
 
 def test_a_comparison_of_a_target_alone_answers_about_copying_and_says_what_needs_a_draft(world):

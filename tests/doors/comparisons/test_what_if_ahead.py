@@ -81,9 +81,9 @@ def test_a_branch_tells_what_the_draft_preferred_and_of_two_samples_the_surer_is
 
 
 @pytest.mark.parametrize("sampling", SHORT, ids=["greedy", "shared dice"])
-@pytest.mark.parametrize("label", ["ssd:2,branches=6", "ssd:5,branches=10", "ssd:3,fanout=uniform,branches=8"])
+@pytest.mark.parametrize("label", ["ssd:2,branches=6", "ssd:3,fanout=uniform,branches=8"])
 def test_a_setting_that_did_not_run_plays_the_rounds_that_it_makes_once_it_runs(label, sampling):
-    for seed in range(3):
+    for seed in range(2):
         [choice] = parse_choices(f"{label},backup=neural,placement=in-turn")
         events = live(f"{label},backup=neural,placement=in-turn", sampling, seed)[1]
         played = ahead("static:12 ssd:4,branches=40,backup=neural,placement=in-turn", sampling, seed)
@@ -95,7 +95,7 @@ def test_a_setting_that_did_not_run_plays_the_rounds_that_it_makes_once_it_runs(
 @pytest.mark.parametrize("backup", ["copy", "ngram"])
 def test_a_backup_that_copies_hits_as_often_as_the_live_run_and_drafts_the_same(backup, sampling):
     copied = 0
-    for seed in range(6):
+    for seed in range(4):
         label = f"ssd:4,branches=4,backup={backup},placement=in-turn"
         [choice] = parse_choices(label)
         events = live(label, sampling, seed)[1]
@@ -104,7 +104,7 @@ def test_a_backup_that_copies_hits_as_often_as_the_live_run_and_drafts_the_same(
             assert hits_in(simulated.traces[0]) == hits_in(events)
             assert rounds_of(simulated.traces[0]) == rounds_of(events)
         copied += sum(isinstance(event, Drafted) and event.backup == backup for event in events)
-    assert copied > 10
+    assert copied > 5
 
 
 def test_a_backup_is_replayed_as_the_draft_model_only_if_the_traces_do_not_tell_what_it_drafts():

@@ -57,6 +57,7 @@ def test_every_page_that_waits_tells_of_a_machine_that_is_too_busy(world):
 
 def test_the_outlook_of_a_queue_names_a_free_worker_or_what_is_before(world):
     assert "No worker listens on `cpu`" in line.outlook("cpu")
+    assert "No worker listens on `gpu`" in line.outlook("gpu")
     running(world)
     assert line.outlook("cpu") == "1 of 1 worker of `cpu` busy, 0 waiting jobs before it."
     services.announce(name="w2", queues=["cpu"], devices=[], versions={})

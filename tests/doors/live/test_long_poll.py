@@ -82,10 +82,8 @@ def test_after_the_end_it_says_so_with_the_verdict_and_older_traces_can_still_be
     assert why["steps"][-1]["to"] == pytest.approx(why["measured"])
 
 
-@pytest.mark.parametrize(
-    ("query", "field"),
-    [("after=x:1", "after"), ("after=1", "after"), ("since=now", "since"), ("wait=26", "wait"), ("wat=1", "wat")],
-)
-def test_what_cannot_be_read_is_refused_by_name(world, comparison, query, field):
-    answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
-    assert (answer.status_code, answer.json()["field"]) == (400, field)
+def test_what_cannot_be_read_is_refused_by_name(world, comparison):
+    queries = {"after=x:1": "after", "after=1": "after", "since=now": "since", "wait=26": "wait", "wat=1": "wat"}
+    for query, field in queries.items():
+        answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
+        assert (answer.status_code, answer.json()["field"]) == (400, field)

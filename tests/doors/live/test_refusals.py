@@ -27,7 +27,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
     [
         ("charlie", "http://localhost:8000", NOT_FOUND),
         (None, "http://localhost:8000", NOBODY_HERE),
-        ("bob", "http://elsewhere.example", watch_socket.FOREIGN),
         ("bob", "http://localhost:9999", watch_socket.FOREIGN),
         ("bob", "http://[", watch_socket.FOREIGN),
     ],
@@ -84,23 +83,25 @@ def test_a_ticket_of_another_team_opens_nothing_here(world, comparison):
 # What cannot be read -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(
-    ("message", "why"),
-    [
-        ("{", "not JSON"),
+MANY = json.dumps({"t": "follow", "after": {str(uuid4()): 0 for _ in range(following.MOST_FOLLOWED + 1)}})
+
+
+async def test_what_cannot_be_read_ends_the_line_with_a_sentence(bob):
+    for message, why in (
         ('{"t": "launch"}', "must be"),
         ('{"t": "follow", "after": {"x": 1}}', "not an id"),
-        ('{"t": "follow", "after": {"00000000-0000-0000-0000-000000000000": -1}}', "whole number"),
+        (f'{{"t": "follow", "after": {{"{NOBODY}": -1}}}}', "whole number"),
         ('{"t": "follow", "after": [1]}', "for each sample"),
         ('{"t": "follow", "since": "2026-13-45T99:00:00Z"}', "since"),
+        (MANY, "can be followed at once"),
         (" " * 70_000, "at most"),
-    ],
-)
-async def test_what_cannot_be_read_ends_the_line_with_a_sentence(message, why, bob):
+    ):
+        with pytest.raises(following.Unreadable, match=why):
+            following.read_follow(message)
     await bob.knock()
-    await bob.say(message)
+    await bob.say("{")
     code, sentence = await bob.closed()
-    assert code == 4008 and why in sentence
+    assert code == 4008 and "not JSON" in sentence
 
 
 async def test_an_unknown_sample_and_a_cursor_beyond_the_end_are_harmless(sample, bob):

@@ -9,14 +9,19 @@ from typing import Any
 import pytest
 from asgiref.sync import sync_to_async
 from django.contrib.sessions.models import Session
+from django.db import transaction
 from django.utils import timezone
 
-from tests.kit.live import Watcher, run, watcher
+from tests.kit.live import Watcher, run, session_of, watcher
+from webapp.accounts import actor as actors
 from webapp.accounts.models import ApiToken, Membership, Role, User
+from webapp.accounts.standing import conditions_of
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import conditions
+from webapp.core.problems import NotFound
 from webapp.live import watch_socket
+from webapp.sharing import services as sharing
 from webapp.sharing.models import Share
 
 SIGNED_OUT = "This session has ended: you signed out, or somebody changed the password or the account."
@@ -78,27 +83,51 @@ def bob_leaves() -> None:
     Membership.objects.filter(user__username="bob").delete()
 
 
-ENDS: dict[str, tuple[str, Callable[[], Any], int, str]] = {  # how the socket was opened, and how that right ends
-    "signed out elsewhere": ("session", lambda: Session.objects.all().delete(), 4001, SIGNED_OUT),
-    "session expired": ("session", lambda: Session.objects.update(expire_date=LONG_AGO), 4001, SIGNED_OUT),
-    "password changed": ("session", change_password, 4001, SIGNED_OUT),
-    "deactivated": ("session", lambda: User.objects.update(is_active=False), 4001, SIGNED_OUT),
-    "removed from the team": ("session", bob_leaves, 4004, LEFT),
-    "comparison deleted": ("session", lambda: Comparison.objects.all().delete(), 4004, NOT_THERE),
-    "ticket, signed out": ("ticket", lambda: Session.objects.all().delete(), 4001, SIGNED_OUT),
-    "ticket, password changed": ("ticket", change_password, 4001, SIGNED_OUT),
-    "token revoked": ("token", lambda: ApiToken.objects.update(revoked_at=LONG_AGO), 4001, TOKEN_ENDED),
-    "token expired": ("token", lambda: ApiToken.objects.update(expires=LONG_AGO), 4001, TOKEN_ENDED),
-    "its owner deactivated": ("token", lambda: User.objects.update(is_active=False), 4001, TOKEN_ENDED),
-    "its owner removed": ("token", lambda: Membership.objects.all().delete(), 4004, LEFT),
-    "link revoked": ("link", lambda: Share.objects.update(revoked_at=LONG_AGO), 4004, LINK_ENDED),
-    "link expired": ("link", lambda: Share.objects.update(expires=LONG_AGO), 4004, LINK_ENDED),
-    "link deleted": ("link", lambda: Share.objects.all().delete(), 4004, LINK_ENDED),
-    "comparison in the bin": ("link", lambda: Comparison.objects.update(binned=LONG_AGO), 4004, LINK_ENDED),
-}
+ENDS: list[tuple[str, Callable[[], Any], str]] = [  # how a connection was opened, how that right ends, what is said
+    ("session", lambda: Session.objects.all().delete(), SIGNED_OUT),
+    ("session", lambda: Session.objects.update(expire_date=LONG_AGO), SIGNED_OUT),
+    ("session", change_password, SIGNED_OUT),
+    ("session", lambda: User.objects.update(is_active=False), SIGNED_OUT),
+    ("session", bob_leaves, LEFT),
+    ("session", lambda: Comparison.objects.all().delete(), NOT_THERE),
+    ("token", lambda: ApiToken.objects.update(revoked_at=LONG_AGO), TOKEN_ENDED),
+    ("token", lambda: ApiToken.objects.update(expires=LONG_AGO), TOKEN_ENDED),
+    ("token", lambda: User.objects.update(is_active=False), TOKEN_ENDED),
+    ("token", lambda: Membership.objects.all().delete(), LEFT),
+    ("link", lambda: Share.objects.update(revoked_at=LONG_AGO), LINK_ENDED),
+    ("link", lambda: Share.objects.update(expires=LONG_AGO), LINK_ENDED),
+    ("link", lambda: Share.objects.all().delete(), LINK_ENDED),
+    ("link", lambda: Comparison.objects.update(binned=LONG_AGO), LINK_ENDED),
+]
 
 
-@pytest.mark.parametrize(("opened", "end", "code", "sentence"), ENDS.values(), ids=ENDS)
+def test_every_right_that_ends_breaks_the_conditions_of_what_it_opened(world, comparison, link):
+    world.script("read")
+    bob = User.objects.get(username="bob")
+    there = conditions.Condition(conditions.still_exists(Comparison), comparison.pk, NotFound(NOT_THERE))
+    opened = {
+        "session": (*conditions_of(actors.of_user(bob), session_of(bob), bob.get_session_auth_hash()), there),
+        "token": conditions_of(actors.of_token(ApiToken.objects.get()), ""),
+        "link": sharing.conditions_of(Share.objects.get()),
+    }
+    assert not any(map(conditions.first_broken, opened.values()))
+    for number, (how, end, sentence) in enumerate(ENDS):
+        with transaction.atomic():
+            end()
+            problem = conditions.first_broken(opened[how])
+            assert problem and problem.detail == sentence, number
+            transaction.set_rollback(True)
+
+
+@pytest.mark.parametrize(
+    ("opened", "end", "code", "sentence"),
+    [
+        ("session", bob_leaves, 4004, LEFT),
+        ("ticket", change_password, 4001, SIGNED_OUT),
+        ("token", lambda: ApiToken.objects.update(revoked_at=LONG_AGO), 4001, TOKEN_ENDED),
+        ("link", lambda: Share.objects.update(revoked_at=LONG_AGO), 4004, LINK_ENDED),
+    ],
+)
 def test_a_right_that_ends_closes_the_sockets_it_opened(world, comparison, sample, link, opened, end, code, sentence):
     """A link's socket takes no ticket, whatever its query says."""
     watching = {
@@ -127,12 +156,11 @@ async def test_who_may_still_read_watches_on(world, comparison, sample, link):
     await reader.leave()
 
 
-@pytest.mark.parametrize("end", [lambda: Session.objects.all().delete(), change_password])
-def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(world, comparison, end):
+def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(world, comparison):
     late = with_ticket(world, comparison, world.api(world.bob))
 
     async def story() -> None:
-        await sync_to_async(end)()
+        await sync_to_async(change_password)()
         await late.knock()
         assert (await late.closed())[0] == 4001
 
@@ -140,32 +168,27 @@ def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(wor
     assert late.frames == []
 
 
-@pytest.mark.parametrize("kind", ["comparison", "link", "ticket"])
-def test_no_socket_opens_for_a_page_that_is_not_ours(world, comparison, link, kind):
+def test_no_socket_opens_for_a_page_that_is_not_ours(world, comparison, link):
+    """Neither a ticket nor a link makes a page ours."""
     ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
-    foreign = watcher(
-        comparison, world.bob, "http://elsewhere.example", f"ticket={ticket}" if kind != "comparison" else ""
-    )
-    if kind == "link":
-        foreign.scope["path"] = f"/ws/shared/{link}/"
 
-    async def story() -> None:
+    async def story(path: str) -> None:
+        foreign = watcher(comparison, world.bob, "http://elsewhere.example", f"ticket={ticket}")
+        foreign.scope["path"] = path
         await foreign.knock()
         assert await foreign.closed() == watch_socket.FOREIGN
 
-    run(story())
+    for path in (f"/ws/comparisons/{comparison.pk}/", f"/ws/shared/{link}/"):
+        run(story(path))
 
 
 def test_fifty_sockets_are_checked_with_as_many_queries_as_one(world, comparison, django_assert_num_queries):
-    from webapp.accounts.standing import conditions_of
-    from webapp.core.conditions import Condition, broken, still_exists
-
     people = [User.objects.create(username=f"u{number}", password="!") for number in range(50)]
     for user in people:
         Membership.objects.create(team=world.team, user=user, role=Role.VIEWER)
-    watching = Condition(still_exists(Comparison), comparison.pk, watch_socket.NotFound(NOT_THERE))
+    watching = conditions.Condition(conditions.still_exists(Comparison), comparison.pk, NotFound(NOT_THERE))
     fifty = [(*conditions_of(world.actor(user), f"s{user.pk}"), watching) for user in people]
     for some in (fifty[:1], fifty):
         with django_assert_num_queries(4):  # sessions, users, memberships, comparisons
-            found = broken(some)
+            found = conditions.broken(some)
         assert len(found) == len(some)

@@ -24,12 +24,12 @@ def post(world, ready, **changes):
     return world.script("submit").post("/api/v1/studies/", body)
 
 
-@pytest.mark.parametrize("kind", ["plan", "projection", "papers"])
-def test_the_chosen_one_is_kept_with_the_job_and_its_name_is_fixed(world, by, ready, kind):
+def test_the_chosen_one_is_kept_with_the_job_and_its_name_is_fixed(world, by, ready):
     chosen = added(by, ready[0], "chosen")
     added(by, ready[0], "newer")
-    assert post(world, ready, kind=kind, classifier=str(chosen.pk)).status_code == 202
-    assert Study.objects.get().asked_classifier == str(chosen.pk)
+    for kind in ("plan", "projection", "papers"):
+        assert post(world, ready, kind=kind, classifier=str(chosen.pk)).status_code == 202
+        assert Study.objects.latest("created").asked_classifier == str(chosen.pk)
     chosen.refresh_from_db()
     assert chosen.frozen
 
@@ -52,28 +52,21 @@ def test_the_form_offers_those_of_the_pair_that_it_holds(world, by, ready):
     assert "of this pair" in shown and "the pair&#x27;s newest" in shown and "of another pair" not in shown
 
 
-@pytest.mark.parametrize("kind", ["plan", "projection", "papers", "oracle"])
-def test_the_form_warns_of_a_classifier_that_was_trained_for_another_sampling(world, by, ready, kind):
+def test_the_form_warns_of_a_classifier_that_was_trained_for_another_sampling(world, by, ready):
     pair, prompts = ready
     fits = make.card(sampling={"temperature": 0.0}, machine="another machine")  # a study measures its own prices
     older = classifying.add_classifier(name="greedy", pair=pair, upload=make.upload(by, fits), by=by)
     differs = make.card(sampling={"temperature": 0.9})
     classifying.add_classifier(name="newest", pair=pair, upload=make.upload(by, differs), by=by)
-    form = {
-        "kind": kind,
-        "pair": str(pair.pk),
-        "dataset": str(prompts.pk),
-        "describe": "1",
-        "sampling.temperature": "0",
-    }
+    form = {"pair": str(pair.pk), "dataset": str(prompts.pk), "describe": "1", "sampling.temperature": "0"}
 
-    def shown(**chosen):
+    def warns(**chosen):
         page = world.page(world.bob).post("/studies/new/", {**form, **chosen}).content.decode()
         return "This study uses a classifier that was trained with temperature 0.9" in page
 
-    assert shown() is (kind != "oracle")
-    assert not shown(classifier=str(older.pk))
-    assert not shown(describe="use-sampling")
+    assert [warns(kind=kind) for kind in ("plan", "projection", "papers", "oracle")] == [True, True, True, False]
+    assert not warns(kind="plan", classifier=str(older.pk))
+    assert not warns(kind="plan", describe="use-sampling")
     assert not Study.objects.exists()
 
 

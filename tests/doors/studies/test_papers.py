@@ -37,25 +37,16 @@ def test_rest_and_page_give_every_point_of_every_figure_and_the_methods(world, s
     assert "95 % percentile bootstrap" in shown
 
 
-@pytest.mark.parametrize(
-    ("ending", "begins", "kind"),
-    [
-        ("csv", b"series,origin", "text/csv"),
-        ("py", b"# /// script", "text/x-python"),
-    ],
-)
-def test_a_figure_is_a_file_of_each_kind(world, study, ending, begins, kind):
-    answer = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/ssd-3.{ending}/")
-    assert answer.status_code == 200 and answer.content.startswith(begins)
-    assert answer["Content-Type"].startswith(kind)
-    assert answer["Content-Disposition"] == f'attachment; filename="ssd-3.{ending}"'
-
-
-@pytest.mark.parametrize("name", ["ssd-3.pdf", "ssd-99.csv", "ssd-3", "disco-5.csv"])
-def test_a_file_that_there_is_not_is_refused_with_those_that_there_are(world, study, name):
-    """Figure 5 needs prompts of several categories, which this study has not."""
-    answer = world.api(world.victor).get(f"/api/v1/studies/{study.pk}/figures/{name}/")
-    assert answer.status_code == 404 and "FIGURE.ENDING" in answer.json()["detail"]
+def test_a_figure_is_a_file_of_each_kind_and_what_is_none_is_refused_with_those_that_there_are(world, study):
+    client, figures = world.api(world.victor), f"/api/v1/studies/{study.pk}/figures"
+    for ending, begins, kind in (("csv", b"series,origin", "text/csv"), ("py", b"# /// script", "text/x-python")):
+        answer = client.get(f"{figures}/ssd-3.{ending}/")
+        assert answer.status_code == 200 and answer.content.startswith(begins)
+        assert answer["Content-Type"].startswith(kind)
+        assert answer["Content-Disposition"] == f'attachment; filename="ssd-3.{ending}"'
+    for name in ("ssd-3.pdf", "ssd-99.csv", "ssd-3", "disco-5.csv"):  # the last needs prompts of several categories
+        answer = client.get(f"{figures}/{name}/")
+        assert answer.status_code == 404 and "FIGURE.ENDING" in answer.json()["detail"]
 
 
 def test_finished_figures_are_shown_while_others_are_drawn(world, by):

@@ -168,7 +168,7 @@ def test_links_encryption_and_one_name_twice_are_refused(unpack):
 
 
 def test_bombs_are_refused_while_they_unpack(unpack):
-    bomb = bytes(200 * 1024 * 1024)
+    bomb = bytes(80 * 1024 * 1024)
     for name, content in (("b.zip", zipped(("zeros.json", bomb))), ("b.tgz", tarred((tarfile.TarInfo("z"), bomb)))):
         with pytest.raises(Refused, match="times its size"):
             unpack(name, content)
@@ -192,8 +192,7 @@ def test_headers_and_directories_of_megabytes_are_refused_unread(unpack):
         unpack("p.tar", about.tobuf() + said + bytes(-len(said) % 512) + file)
 
 
-@pytest.mark.parametrize("name", ["x.zip", "x.tar", "x.tar.gz"])
-@pytest.mark.parametrize("content", [b"PK\x03\x04 torn", b"\x1f\x8b torn"])
+@pytest.mark.parametrize(("name", "content"), [("x.zip", b"PK\x03\x04 torn"), ("x.tar.gz", b"\x1f\x8b torn")])
 def test_torn_archives_are_told_in_words(unpack, name, content):
     with pytest.raises(Refused, match="archive"):
         unpack(name, content)

@@ -20,9 +20,7 @@ STRANGE = str(uuid.UUID(int=1))
 SHA = "0" * 64
 BODIES: list[dict[str, Any]] = [
     {},
-    {"unknown": 1},
     {"name": "x" * 10_000},
-    {"name": "x", "upload": STRANGE},
     {"name": "x", "pair": STRANGE, "dataset": STRANGE, "strategies": [{"strategy": "static"}], "kind": "plan"},
     {"name": "x", "target": STRANGE, "draft": STRANGE},
     {"name": "x", "hub_id": "../etc", "revision": "main"},
@@ -30,7 +28,6 @@ BODIES: list[dict[str, Any]] = [
     {"name": "x", "text": "one", "mapping": {"id": "x"}},
     {"name": "x", "files": [{"path": "../x", "size": 2, "chunks": [SHA]}]},
     {"name": "x", "role": "emperor", "scope": "all", "days": 10**9},
-    {"reason": "x" * 1000, "query": "x" * 100_000},
 ]
 
 
@@ -40,7 +37,7 @@ def tally(root: Path) -> dict[str, int]:
         cursor.execute("SELECT " + ", ".join(f'(SELECT count(*) FROM "{table}")' for table in tables.values()))
         rows = dict(zip(tables, cursor.fetchone(), strict=True))
     files = sum(path.is_file() for path in (root / "chunks").rglob("*"))
-    return {name: count for name, count in rows.items()} | {"files": files}
+    return rows | {"files": files}
 
 
 @pytest.mark.slow

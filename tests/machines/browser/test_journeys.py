@@ -11,7 +11,6 @@ from tests.kit import make
 from tests.kit.browser import COMPARISON, grave_faults, launch_by_keyboard
 from tests.kit.stranger import Stranger
 from webapp.accounts import services as accounts
-from webapp.accounts.models import Role
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
@@ -25,14 +24,6 @@ def first_link(transactional_db, world, by) -> str:
     make.pair(by, name=demo.STARTER)
     make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
     return f"/enter/{accounts.issue_sign_in_link(user=world.bob)}/"
-
-
-@pytest.fixture
-def guest(chromium):
-    """Return a page of somebody else's browser."""
-    context = chromium.new_context()
-    yield context.new_page()
-    context.close()
 
 
 def test_from_the_link_of_the_first_start_to_moving_blocks_are_two_clicks(first_link, open_page, address, employ):
@@ -94,28 +85,3 @@ def test_disco_is_trained_and_plan_and_oracle_are_made_with_two_clicks_each_from
         stranger.click(f"button:has-text('{last}')")
         expect(stranger.page.locator("h1")).to_contain_text(made)
         assert stranger.count == (2, 0)
-
-
-def test_somebody_is_invited_with_one_click_joins_with_one_and_a_link_is_revoked_with_one(
-    open_page, worker, world, guest
-):
-    worker.does(lambda: world.bob.memberships.update(role=Role.OWNER))
-    stranger = Stranger(open_page("/team/"))
-    stranger.click("text=Make an invitation link")
-    invited = Stranger(guest)
-    link = stranger.page.locator(".secret code")
-    used = link.inner_text()
-    guest.goto(used)
-    invited.fill("[name=username]", "guest")
-    invited.fill("[name=password]", "a long pass phrase")
-    invited.click("text=Make an account and join")
-    expect(guest.locator("main")).to_contain_text("Welcome to Alice's lab.")
-    assert invited.count == (1, 2)
-    stranger.click("text=Make an invitation link")
-    expect(link).not_to_have_text(used)
-    late = link.inner_text()
-    stranger.click("button:has-text('Revoke')")
-    expect(stranger.page.locator("main")).not_to_contain_text("Open invitations")
-    guest.goto(late)
-    expect(guest.locator("h1")).not_to_contain_text("Join")
-    assert stranger.count == (3, 0)

@@ -64,6 +64,8 @@ def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_
     tell(hands, training.job, 2)
     expect(page.locator("#done")).to_have_text("epoch 2 of 60")
     expect(page.locator("#losses .line.accent")).to_be_visible()
+    of_job = open_page(f"/jobs/{training.job.pk}/")
+    expect(of_job.locator("#done")).to_have_text("epoch 2 of 60")
     page.reload()
     tell(hands, training.job, 3)
     late = open_page(f"/trainings/{training.pk}/")
@@ -71,6 +73,7 @@ def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_
         tab.click("[data-twin='losses'] summary")
         expect(rows(tab, "losses")).to_have_count(3)
     hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
+    expect(of_job.locator(".lead")).to_contain_text("succeeded")
     for tab in (page, late):
         tab.wait_for_url(re.compile("/classifiers/"))
         expect(tab.locator("h1")).to_contain_text("times as fast as autoregressive")

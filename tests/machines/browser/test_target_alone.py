@@ -47,15 +47,3 @@ def test_choosing_a_target_alone_takes_away_what_needs_a_draft_and_gives_it_back
     expect(box(page, "static")).to_be_enabled()
     expect(box(page, "static")).to_have_accessible_description("")
     expect(page.get_by_text(WHY).locator("visible=true")).to_have_count(0)
-
-
-def test_of_all_studies_the_papers_alone_cannot_be_asked_of_a_target_alone(open_page, pairs):
-    page = open_page("/studies/new/?kind=papers")
-    alone = page.locator("select[name=pair] option", has_text="(no draft)")
-    expect(alone).to_be_disabled()
-    expect(page.locator("select[name=pair] option", has_text="paired")).to_be_enabled()
-    page.select_option("[name=kind]", "plan")
-    expect(alone).to_be_enabled()
-    pick(page, "alone: target (no draft)")
-    page.click("text=Launch")
-    expect(page.locator("h1")).to_have_text("Plan: alone on prompts")

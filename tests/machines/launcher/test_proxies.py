@@ -208,11 +208,6 @@ def test_wrong_passwords_of_one_address_lock_out_no_other(lab: Visitor) -> None:
     assert other.submit("/sign-in/", "username=user&password=wrong").status == 422
 
 
-def test_nothing_of_drafthouse_answers_under_another_name(lab: Visitor) -> None:
-    answer = lab.ask("GET", "/sign-in/", Host="evil.test")
-    assert answer.status >= 400 or not answer.body
-
-
 def test_no_secret_of_an_address_is_in_the_proxys_log(kind: str, tmp_path: Path) -> None:
     """With nothing behind it, a proxy has much to complain about."""
     with proxy(kind, f"127.0.0.1:{free_port()}", tmp_path) as visitor:

@@ -7,7 +7,6 @@ import html
 from tests.kit import make
 from webapp.config import finding
 from webapp.jobs.models import Job
-from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Training
 
 
@@ -61,15 +60,6 @@ def test_jobs_trainings_and_uploads_are_found_where_they_are_shown(world, by):
     assert found(world.page(world.charlie), "owl") == []
 
 
-def test_a_training_that_has_made_its_classifier_leaves_the_search_to_it(world, by):
-    training = make.training(by, pair=make.pair(by), dataset=make.dataset(by))
-    upload = make.upload(by, {"c.safetensors": make.safetensors({"w": [2]})})
-    classifier = classifying.add_classifier(name="owl", pair=training.pair, upload=upload, by=by)
-    Training.objects.update(name="owl", classifier=classifier)
-    assert ("Training", "owl") not in found(world.page(world.bob), "owl")
-    assert ("Classifier", "owl") in found(world.page(world.bob), "owl")
-
-
 def test_a_word_finds_strategy_documentation_and_runs(world):
     client = world.page(world.victor)
     first, *_ = [row for row in rows(client, "ssd") if row["kind"] == "Documentation"]
@@ -97,10 +87,6 @@ def test_things_of_one_name_are_told_apart(world, by):
 def test_pages_of_owners_and_of_the_operator_are_found_by_those_who_may_open_them(world):
     assert found(world.page(world.alice), "audit") == [("Page", "Who did what")]
     assert found(world.page(world.bob), "audit") == found(world.page(world.alice), "installation") == []
-    world.bob.is_operator = True
-    world.bob.save()
-    assert found(world.page(world.bob), "versions") == [("Page", "System")]
-    assert found(world.page(world.bob), "installation") == [("Page", "Users of this installation")]
 
 
 def test_nothing_of_another_team_or_in_the_bin_is_found_and_viewers_get_no_actions(world):

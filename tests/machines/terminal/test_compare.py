@@ -90,16 +90,6 @@ def test_the_verdict_is_the_first_line_and_everything_else_is_aside(box, capsys)
     assert err.splitlines()[-1].startswith("decoding: 4/4 ")
 
 
-def test_several_loads_and_the_objective_stand_in_the_document(box: Path, tmp_path: Path) -> None:
-    load = ("--concurrency", "1,3", "--slo", "ttft=5s")
-    assert main(on_pair(box, "--strategies", "static:2", "--json", tmp_path / "result.json", *load)) == 0
-    found = compared(tmp_path / "result.json")
-    bases = [(load["concurrency"], load["baseline"]) for load in found["loads"]]
-    assert bases == [(1, "autoregressive"), (3, "autoregressive @3")]
-    assert found["objective"] == {"ttft_ms": 5000}
-    assert [row["samples"][0]["load"]["concurrency"] for row in found["strategies"]] == [1, 1, 3, 3]
-
-
 @pytest.mark.parametrize("load", [(), ("--rate", "200")], ids=["one", "open"])
 def test_a_prompt_that_is_too_long_or_answered_with_nan_is_left_out_and_told(box, tmp_path, capsys, load):
     copied(box, tmp_path)

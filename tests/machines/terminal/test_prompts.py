@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import gc
 import json
 from pathlib import Path
 
 import pytest
 
-from decoding.errors import BadStrategy
 from decoding.prompts.prompt import read_prompts
 from tests.kit.terminal import compared, on_pair
-from worker.terminal import oracle, project, train_disco
 from worker.terminal.compare import main
 
 TEMPLATE = "{% for m in messages %}{{ 'w1 ' if m.role == 'user' else 'w2 ' }}{{ m.content }} {% endfor %}w2"
@@ -49,18 +46,6 @@ def test_chats_are_shown_as_the_target_reads_them_and_reported_by_turn(box, here
     assert worst.keys() == {"t", "t#2", "u"}
     chat = worst["t#2"].chat
     assert chat and chat.messages[1] == {"role": "assistant", "content": first["answer"]}
-
-
-def test_studies_of_chats_end_the_process_that_renders_them(box: Path, here: Path) -> None:
-    """Workers used to keep one for each study."""
-    chats = [json.dumps({"id": str(n), "turns": [f"w{n + 3} w{n + 5}"]}) for n in range(6)]
-    (here / "chats.jsonl").write_text("\n".join(chats))
-    asked = on_pair(box, "--prompts", "chats.jsonl", "--template", "chat.jinja", tokens=6)
-    oracle.run([*asked, "--limit", "2", "--out", "oracle"])
-    project.run([*asked, "--limit", "2", "--card", "llama-70b-1b-h100"])
-    with pytest.raises(BadStrategy, match="at least 200 are needed"):
-        train_disco.run([*asked, "--out", "disco"])
-    gc.collect()  # a process that nobody ended warns here, and warnings are errors
 
 
 def test_a_log_is_replayed_at_its_own_times(box: Path, here: Path) -> None:

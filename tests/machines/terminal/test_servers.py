@@ -90,17 +90,12 @@ def test_a_key_in_a_command_is_not_shown() -> None:
     assert "sk-" not in told and told.endswith("--num-draft-tokens 4")
 
 
-def test_the_environment_names_an_authority_for_all_servers(monkeypatch: pytest.MonkeyPatch) -> None:
-    servers = asked_servers([HERE], [])
-    assert to_ask(servers).certificates == ""
-    monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
-    assert to_ask(servers).certificates == "authority.pem"
-
-
-def test_servers_of_one_dialect_get_names_of_their_own(box: Path) -> None:
+def test_servers_of_one_dialect_get_names_of_their_own(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = read_arguments(arguments(box, "--server", HERE, "--server", HERE, "--start", "llama-server {port}"))
     labels = ["autoregressive", "server:llamacpp", "server:llamacpp-2", "server:llamacpp-3"]
     assert [choice.label for choice in asked.choices] == labels
+    monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
+    assert to_ask(asked.servers).certificates == "authority.pem", "one authority for all of them"
     with pytest.raises(BadServer, match="Two servers are called llamacpp-2"):
         asked_servers([HERE, HERE, f"{HERE},name=llamacpp-2"], [])
 
@@ -112,12 +107,6 @@ def test_strategies_of_ours_and_servers_run_at_every_load(box: Path) -> None:
         "autoregressive", "lookup:4", "server:llamacpp", "autoregressive @4", "lookup:4 @4", "server:llamacpp @4",
     ]  # fmt: skip
     assert asked.baseline == "server:llamacpp"
-
-
-def test_an_address_with_v1_is_taken_without_it_and_that_is_said(box: Path) -> None:
-    asked = read_arguments(arguments(box, "--server", "http://127.0.0.1:8080/v1/,dialect=vllm"))
-    assert asked.servers[0].spec.address == "http://127.0.0.1:8080"
-    assert "vllm: The address is http://127.0.0.1:8080, since Drafthouse adds routes" in asked.remarks[-1]
 
 
 @pytest.mark.parametrize(
@@ -168,20 +157,6 @@ def test_servers_alone_are_compared_without_a_model_here(box, tmp_path, target, 
     assert document["pair"] is None and document["baseline"] == "server:openai"
     assert [row["audit"]["identical"] for row in document["strategies"]] == [4, 4]
     assert "No model runs here, so nobody audits the answers" in capsys.readouterr().err
-
-
-@pytest.fixture
-def talks(tmp_path: Path) -> tuple[str, ...]:
-    (tmp_path / "talks.jsonl").write_text(json.dumps({"id": "t", "turns": ["w3 w4", "w5"]}))
-    (tmp_path / "chat.jinja").write_text("{% for message in messages %}w1 {{ message.content }} {% endfor %}w2")
-    return "--prompts", str(tmp_path / "talks.jsonl"), "--template", str(tmp_path / "chat.jinja")
-
-
-def test_servers_alone_refuse_a_chat_before_they_are_asked(target, box, talks, capsys):
-    with serving(speaking("openai", target, words(box))) as wire:
-        assert main(["--servers-only", "--server", f"{wire.address},dialect=openai", *talks[:2]]) != 0
-        assert not wire.asked
-    assert "Prompt t: No chat template is here, since no target is." in capsys.readouterr().err
 
 
 def failing(asked: Asked) -> Reply:

@@ -51,37 +51,32 @@ def tiny(tmp_path: Path) -> list[Any]:
     return ["--target", target, "--draft", draft, "--prompts", folder / "words.jsonl"]
 
 
-def test_a_classifier_is_trained_stored_and_used(tmp_path, capsys):
+def test_a_classifier_is_trained_stored_and_used(tiny, tmp_path, capsys):
     out = tmp_path / "classifier"
-    assert given(train_disco.run, *SMALL, 8, "--out", out, "--also", PROSE) == 0
+    assert given(train_disco.run, *tiny, *SMALL, 16, "--out", out, "--also", tiny[-1]) == 0
     told = capsys.readouterr().out
-    for words in ("as published", "best static", "disco:priced", "one decision costs", "prose.jsonl"):
+    for words in ("as published", "best static", "disco:priced", "one decision costs", "words.jsonl"):
         assert words in told
     card = read(out / "card.json")
-    assert card["prompts"] == {"training": 8, "validation": 8, "test": 8}
-    assert card["elsewhere"]["prose.jsonl"]["prompts"] == 8
+    assert card["prompts"] == {"training": 16, "validation": 16, "test": 16}
+    assert card["elsewhere"]["words.jsonl"]["prompts"] == 16
 
-    result = tmp_path / "result.json"
-    strategies = f"disco:classifier={out},static:2"
-    assert compare([*SMALL, "2", "--strategies", strategies, "--json", str(result)]) == 0
+    pair, result = [*map(str, tiny)], tmp_path / "result.json"
+    asked = [*pair, *SMALL, "2", "--strategies", f"disco:classifier={out},static:2"]
+    assert compare([*asked, "--json", str(result)]) == 0
     found = read(result)
-    assert [row["audit"]["identical"] for row in found["strategies"]] == [2, 2, 2] and found["warnings"] == []
-    assert compare([*SMALL, "2", "--strategies", strategies, "--temperature", "1.5"]) == 0
+    assert [row["audit"]["identical"] for row in found["strategies"]] == [6, 6, 6] and found["warnings"] == []
+    assert compare([*asked, "--temperature", "1.5"]) == 0
     shown, told = capsys.readouterr()
     assert "uses a classifier that was trained with temperature" in shown and "temperature 1.5" in told
     (out / "card.json").write_text(json.dumps(card | {"machine": "another machine"}))
-    assert compare([*SMALL, "2", "--strategies", strategies]) == 0
+    assert compare(asked) == 0
     assert "whose prices were measured on another machine; this runs on " in capsys.readouterr().out
     with pytest.raises(BadStrategy, match="another pair"):
         load_classifier(out, ["another", "pair"])
-
-
-def test_a_classifier_begins_from_no_classifier_of_another_design(tiny, tmp_path, capsys):
-    first = tmp_path / "first"
-    assert given(train_disco.run, *tiny, *SMALL, 8, "--design", "paper", "--out", first) == 0
-    assert given(train_disco.run, *tiny, *SMALL, 8, "--start", first, "--out", tmp_path / "third") == 2
+    assert given(train_disco.run, *tiny, *SMALL, 16, "--start", out, "--design", "paper", "--out", tmp_path / "x") == 2
     assert "start from a classifier of that design" in capsys.readouterr().err
-    assert not (tmp_path / "third").exists()
+    assert not (tmp_path / "x").exists()
 
 
 def test_a_plan_at_load_writes_the_document_that_rest_gives(tiny, tmp_path, capsys):
@@ -95,19 +90,6 @@ def test_a_plan_at_load_writes_the_document_that_rest_gives(tiny, tmp_path, caps
     told = capsys.readouterr().out
     assert "2 at once" in told and "a bound, not run" in told
     assert all(words in told for words in ("static:", "ssd:", "num_assistant_tokens=", "SGLang"))
-
-
-def test_a_projection_prints_every_batch_and_the_map_and_writes_both(tmp_path, capsys):
-    out = tmp_path / "projected.json"
-    assert given(project.run, *SMALL, 2, "--card", "llama-70b-1b-h100", "--json", out) == 0
-    told = capsys.readouterr().out
-    for words in ("Simulated, not measured.", "1 at once", "16 at once", "ssd-disco:", "this pair on this card"):
-        assert words in told
-    found = json.loads(out.read_text())
-    assert set(found) == set(GOLDEN["projection"])
-    assert len(found["map"]["fields"]) == 49
-    assert "Left out: schedule (a search has no settings of it to try)." in told and "hybrid " in told
-    assert told.count("[") == 2  # the field of the pair, and the key to it
 
 
 def test_a_card_that_is_not_there_or_has_a_bad_price_is_refused_before_anything_is_loaded(tmp_path, capsys):
@@ -162,14 +144,9 @@ def test_ctrl_c_ends_a_job_after_the_step_in_hand(tiny, looks, capsys):
     assert capsys.readouterr().err == "counting: 1/4\n"
 
 
-NOWHERE = "nowhere.jsonl cannot be read: No such file or directory. Give the path of a prompt file.\n"
-
-
 @pytest.mark.parametrize(
     ("run", "more", "told"),
     [
-        (plan.run, ["--prompts", "nowhere.jsonl"], NOWHERE),
-        (plan.run, ["--colour", "red"], "Unrecognized arguments"),
         (oracle.run, ["--lookahead", "0"], "is not a whole number from 1 up"),
         (oracle.run, ["--out", "mine/below"], "is not a folder of yours"),
         (train_disco.run, [], "at least 200 are needed"),

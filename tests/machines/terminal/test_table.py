@@ -85,6 +85,8 @@ def test_what_the_others_are_relative_to_has_no_interval_of_its_own() -> None:
     text = result(document(alone, row("static:4"), baseline="static:4"), Palette(is_coloured=False))
     assert [line.split()[3] for line in text.splitlines()[3:5]] == ["0.62", "1"]
     assert "static:4's total decoding time over the strategy's" in text and "autoregressive's total" not in text
+    noisy = result(document(alone) | {"noise": "40 %."}, Palette(is_coloured=False))
+    assert "Noisy" not in text and noisy.splitlines()[-1] == "Noisy: 40 %."
 
 
 def test_a_lost_draft_captures_a_bound_and_a_peer_are_told_of_their_rows_alone() -> None:
@@ -98,19 +100,10 @@ def test_a_lost_draft_captures_a_bound_and_a_peer_are_told_of_their_rows_alone()
     assert ALONE + " lost" not in text and ALONE + " recorded" not in text
 
 
-def test_where_others_used_the_machine_the_result_ends_with_a_doubt() -> None:
-    ends = [result(document(row(ALONE)) | {"noise": noise}, Palette(is_coloured=False)) for noise in ("", "40 %.")]
-    assert "Noisy" not in ends[0] and ends[1].splitlines()[-1] == "Noisy: 40 %."
-
-
 @pytest.mark.parametrize(("prompts", "told"), [(1, "a single prompt"), (5, "5 prompts")])
 def test_few_prompts_are_told_instead_of_an_interval(prompts: int, told: str) -> None:
     lonely = row("static:4", speedup={"ratio": 1.5, "low": None, "high": None, "prompts": prompts})
     assert f"1.50 ({told})" in result(document(lonely), Palette(is_coloured=False))
-
-
-def test_no_two_strategies_share_a_mark() -> None:
-    assert len({strategy.looks.glyph for strategy in STRATEGIES.values()}) == len(STRATEGIES)
 
 
 @pytest.mark.parametrize(
@@ -183,3 +176,7 @@ def test_what_is_told_below_the_table_of_one_user_is_told_under_load_too() -> No
         "ssd:4 @8: its price",
         "ssd:4 @8: its drift",
     } <= set(lines)
+
+
+def test_no_two_strategies_share_a_mark() -> None:
+    assert len({strategy.looks.glyph for strategy in STRATEGIES.values()}) == len(STRATEGIES)

@@ -19,7 +19,6 @@ from webapp.accounts.actor import Actor, of_user
 from webapp.accounts.models import User
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison
-from webapp.comparisons.specs import specify
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
@@ -149,7 +148,6 @@ def launch(team: Actor, pair: Pair) -> Callable[..., Comparison]:
             "sampling": {"max_new_tokens": tokens, "ignore_eos": True},
             **changes,
         }
-        spec = specify(pair=pair, dataset=prompts(team, lines), **asked)
-        return comparisons.launch(name="one", spec=spec, by=team)
+        return comparisons.launch(name="one", by=team, pair=pair, dataset=prompts(team, lines), **asked)
 
     return launch_one

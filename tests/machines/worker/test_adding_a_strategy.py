@@ -41,7 +41,6 @@ def test_the_example_runs_in_terminal_service_replay_plan_projection_and_what_if
 
 
 BROKEN = {
-    "lacks STRATEGY": "STRATEGIES = ()",
     "lacks a source": (
         "from decoding.drafting.strategy import Looks, Strategy\n"
         'STRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked", Looks("m", "M0,0Z", "#000"))'

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.kit.comparisons import succeeded
-from tests.machines.worker.conftest import model
+from tests.machines.worker.conftest import model, prompts
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison, Sample
-from webapp.comparisons.specs import specify
 from webapp.registry import lengths, prompt_sets
 from webapp.registry.models import Dataset, Pair
+from worker.jobs import count_tokens
 
 pytestmark = pytest.mark.slow
 TEMPLATE = b"{% for m in messages %}{{ 'w1 ' if m.role == 'user' else 'w2 ' }}{{ m.content }} {% endfor %}w2"
@@ -38,7 +38,7 @@ def chatting(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
 
 def launched(team: Actor, pair: Pair, talks: Dataset, **changes: Any) -> Comparison:
     asked = {"strategies": [{"strategy": "static"}], "sampling": {"max_new_tokens": 8, "ignore_eos": True}, **changes}
-    return comparisons.launch(name="talks", spec=specify(pair=pair, dataset=talks, **asked), by=team)
+    return comparisons.launch(name="talks", by=team, pair=pair, dataset=talks, **asked)
 
 
 def check_turns(comparison: Comparison) -> None:
@@ -62,3 +62,13 @@ def test_tokens_are_counted_with_the_template(team, chatting, talks, make_worker
     counted = lengths.count(dataset=talks, pair=chatting, by=team)
     make_worker(queue="light").look()
     assert (succeeded(counted).document["shortest"], counted.document["longest"]) == (3, 4)
+
+
+def test_a_worker_counts_with_the_pairs_tokenizer(team, pair, make_worker):
+    words = prompts(team, ["w1 w2 w3", "w4", *["w5 w6"] * count_tokens.AT_ONCE])  # more than one order's worth
+    counted = lengths.count(dataset=words, pair=pair, by=team)
+    make_worker(queue="light").look()
+    document = succeeded(counted).document
+    assert (document["shortest"], document["median"], document["longest"]) == (1, 2, 3)
+    assert document["prompt_count"] == count_tokens.AT_ONCE + 2
+    assert document["context"]["target"] == document["context"]["draft"] > 3

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
 
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs.models import Job
-from worker.disk import bytes_in, tells_of_full_disk
+from worker.disk import tells_of_full_disk
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
@@ -35,29 +32,3 @@ def test_an_engine_that_tells_of_a_full_disk_in_words_is_understood():
         FULL.write_text("no room")
     assert tells_of_full_disk(f"The engine met an error of its own: OSError: {caught.value}")
     assert not tells_of_full_disk("The engine met an error of its own: OSError: [Errno 5] Input/output error")
-
-
-def test_files_that_go_while_they_are_counted_count_nothing(tmp_path, monkeypatch):
-    """A download moves its files into place and removes its notes while somebody asks how much has come."""
-    (tmp_path / ".cache").mkdir()
-    for name in (".cache/notes", "going", "staying"):
-        (tmp_path / name).write_bytes(b"12345")
-    assert bytes_in(tmp_path) == 15
-    look = os.scandir
-
-    def look_while_they_go(path):
-        if str(path).endswith(".cache"):
-            shutil.rmtree(path)
-        found = Listing(iter([*look(path)]))
-        (tmp_path / "going").unlink(missing_ok=True)
-        return found
-
-    monkeypatch.setattr(os, "scandir", look_while_they_go)
-    assert bytes_in(tmp_path) == 5
-
-
-class Listing(nullcontext):
-    """A folder's entries as they were, however it changes."""
-
-    def __next__(self):
-        return next(self.enter_result)

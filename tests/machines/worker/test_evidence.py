@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 
 import pytest
 
-from worker import evidence, gauges
 from worker.evidence import Marks, job_may_have_ended_it
 from worker.leash import ROOT
 
@@ -35,21 +33,6 @@ ENDS = {
 def test_only_what_the_job_can_have_caused_may_be_its_doing(code, now, may_have):
     assert job_may_have_ended_it(code, QUIET, now) is may_have
     assert job_may_have_ended_it(-signal.SIGKILL, Marks("boot-1", 2, is_short=True), now)
-
-
-def test_the_marks_of_this_machine_stay_the_same_while_nothing_happens_to_it():
-    before = evidence.marks()
-    assert Marks.from_dict(before.to_dict()) == before
-    assert not job_may_have_ended_it(-signal.SIGKILL, before, evidence.marks()) or before.oom_kills is None
-
-
-def test_a_stopped_process_is_seen_to_be_stopped():
-    with subprocess.Popen(["sleep", "60"]) as process:
-        assert not gauges.is_stopped(process.pid)
-        process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, process.pid, os.WSTOPPED)
-        assert gauges.is_stopped(process.pid) or not gauges.boot()
-        process.kill()
 
 
 def test_a_process_that_crashes_leaves_a_note_for_the_next_and_one_that_is_killed_does_not(tmp_path):

@@ -6,7 +6,6 @@ import hashlib
 import os
 import signal
 import socket
-import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -18,8 +17,7 @@ from tests.kit.hub import hub as a_hub
 from webapp.accounts import services as accounts
 from webapp.comparisons.models import Comparison
 from webapp.core.hub import HubModel, parse
-from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, JobEvent
+from webapp.jobs.models import JobEvent
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from worker import gauges, hub
@@ -257,26 +255,3 @@ def test_a_comparison_shows_how_much_of_a_model_it_has_fetched(answering, launch
     assert job.state == "succeeded"
     told = job.events.values_list("sentence", flat=True)  # SQLite's startswith does not mind capitals
     assert sum(sentence.startswith("Bringing a model's files here, in MiB: ") for sentence in told) == 1
-
-
-def test_a_job_can_be_cancelled_while_its_model_is_being_fetched(listening, launch, pair, team, make_worker):
-    """The hub has taken the call and says nothing."""
-    LanguageModel.objects.filter(pk=pair.draft.pk).update(
-        source="hub", upload=None, location="some/model", revision=COMMIT
-    )
-    launch()
-    listening.setblocking(True)
-
-    def cancel() -> None:
-        caller, _ = listening.accept()
-        with caller:
-            jobs.cancel(job=Job.objects.get(), by=team)
-            assert caller.recv(1 << 20)  # what it asked
-            while caller.recv(1 << 20):  # until the one who asked is ended
-                pass
-
-    other = threading.Thread(target=cancel)
-    other.start()
-    make_worker().look()
-    other.join()
-    assert Job.objects.get().state == "cancelled"

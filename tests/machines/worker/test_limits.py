@@ -22,7 +22,7 @@ from worker import memory
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
 from worker.jobs.oracle import AskOracle
-from worker.memory import HEADROOM, MIB, OverLimit, limit, run_size
+from worker.memory import MIB, OverLimit, limit, run_size
 from worker.messages import Ended, LocalPair
 
 
@@ -46,13 +46,6 @@ def checked(team, make_worker, checkpoints):
     return check
 
 
-@pytest.fixture
-def little_memory(monkeypatch, engine):
-    """An engine that starts anew and may take less than its libraries do."""
-    engine.end()
-    monkeypatch.setenv(HEADROOM, "0.2")
-
-
 def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_sound(folder):
     engine = EngineProcess()
     try:
@@ -65,13 +58,6 @@ def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_
             pass
     finally:
         engine.end()
-
-
-def test_a_model_whose_check_takes_too_much_memory_is_refused_at_the_first_try(little_memory, checked):
-    model, job = checked(), Job.objects.get()
-    assert (model.state, job.state, job.attempt) == ("refused", "failed", 1)
-    assert model.reason == job.reason
-    assert "took more than 0." in job.reason and HEADROOM in job.reason
 
 
 def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, checked):

@@ -21,13 +21,11 @@ from worker import leash
 from worker.engine_process import EngineDied
 
 COUNT_PROMPTS = '''
-"""Count the prompts of a data set, as soon as a gate is open."""
+"""Count the prompts of a data set."""
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from pathlib import Path
 
 from webapp.jobs.kinds import Kind
 from worker.messages import JobProgress, Order
@@ -38,15 +36,10 @@ KIND = Kind("count-prompts", "Count prompts", parts="prompts", is_light=True, is
 @dataclass(frozen=True, slots=True)
 class CountPrompts(Order):
     texts: list[str]
-    gate: Path
 
     def carry_out(self, residents, emit, cancelled):
         for number, _ in enumerate(self.texts, 1):
             emit(JobProgress("counting", number, len(self.texts), "", {}, (number, len(self.texts))))
-            while not self.gate.exists() and not cancelled():
-                time.sleep(0.01)
-            if cancelled():
-                return
 
 
 def work(attempt):
@@ -55,7 +48,7 @@ def work(attempt):
 
     dataset = attempt.insist(lambda: Dataset.objects.get(pk=attempt.job.arguments["dataset"]))
     texts = attempt.insist(lambda: list(dataset.prompts.values_list("text", flat=True)))
-    for _ in attempt.reports(CountPrompts(texts, Path(attempt.job.arguments["gate"]))):
+    for _ in attempt.reports(CountPrompts(texts)):
         pass
     attempt.insist(lambda: jobs.note(job=attempt.job, sentence=f"{dataset.name} has {len(texts)} prompts."))
 '''
@@ -87,10 +80,10 @@ def engine(kinds: Path) -> Iterator[Stage]:
 
 
 @pytest.fixture
-def launched(kinds: Path, team: Actor, tmp_path: Path) -> Job:
+def launched(kinds: Path, team: Actor) -> Job:
     (kinds / "count_prompts.py").write_text(COUNT_PROMPTS)
     kind: Kind = import_module("worker.jobs.count_prompts").KIND
-    arguments = {"dataset": str(prompts(team, ["w1", "w2", "w3"]).pk), "gate": str(tmp_path / "gate")}
+    arguments = {"dataset": str(prompts(team, ["w1", "w2", "w3"]).pk)}
     return services.enqueue(kind=kind, title="Count them", by=team, total=3, arguments=arguments)
 
 
@@ -101,10 +94,9 @@ def shown(job: Job, by: Actor, *names: str) -> list[Any]:
     return [found[name] for name in names]
 
 
-def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(launched, team, make_worker, tmp_path):
+def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(launched, team, make_worker):
     place = line.place(launched)
     assert place.position == 1 and "No worker listens on `light`" in place.reason
-    (tmp_path / "gate").touch()
     make_worker("w1", "light").look()
     kind = shown(launched, team, "state", "kind", "kind_label", "parts", "queue")
     assert kind == ["succeeded", "count-prompts", "Count prompts", "prompts", "light"]
@@ -112,30 +104,11 @@ def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(laun
     assert launched.events.filter(sentence="prompts has 3 prompts.").exists()
 
 
-def test_it_is_cancelled_and_tried_again_by_the_rules_of_all_kinds(launched, team, make_worker, engine, tmp_path):
-    job_loop = make_worker("w1", "light")
-    engine.after(1, lambda: services.cancel(job=launched, by=team))
-    job_loop.look()
-    assert shown(launched, team, "state", "reason", "done_count") == ["cancelled", "Cancelled while it ran.", 1]
-    (tmp_path / "gate").touch()
-    services.retry(job=launched, by=team)
-    job_loop.look()
-    assert shown(launched, team, "state", "attempt", "done_count") == ["succeeded", 1, 3]
-
-
-def test_a_worker_that_lacks_the_file_leaves_the_job_to_others(launched, kinds, make_worker):
-    (kinds / "count_prompts.py").unlink()
-    make_worker("w1", "light").look()
-    launched.refresh_from_db()
-    assert launched.state == "failed"
-    assert "This worker knows no jobs of the kind `count-prompts`" in launched.reason
-
-
-def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, engine: Stage, tmp_path: Path) -> None:
+def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, engine: Stage) -> None:
     """It would need Django, which the engine does not have."""
-    needs_django = COUNT_PROMPTS.replace("import time", "import time\nfrom webapp.registry.models import Dataset")
+    needs_django = COUNT_PROMPTS.replace("\nKIND =", "\nfrom webapp.registry.models import Dataset\nKIND =")
     (kinds / "count_prompts.py").write_text(needs_django)
-    engine.submit(import_module("worker.jobs.count_prompts").CountPrompts(["w1"], tmp_path))
+    engine.submit(import_module("worker.jobs.count_prompts").CountPrompts(["w1"]))
     with pytest.raises(EngineDied, match="AppRegistryNotReady: Apps aren't loaded yet") as death:
         while True:
             engine.receive(1.0)

@@ -9,7 +9,6 @@ import pytest
 
 from decoding.papers.figures import FIGURES
 from tests.machines.worker.conftest import prompts
-from webapp.jobs import services as jobs
 from webapp.registry.models import LanguageModel
 from webapp.studies import services as studies
 from webapp.studies.kinds import PAPERS
@@ -96,15 +95,3 @@ def test_what_an_earlier_attempt_finished_is_done_from_the_first_step_on():
         steps(phase, done, due)
     steps("a phase of no samples", 1, 2)
     assert [step.whole for step in told] == [(30, 60), (35, 60), (60, 60), (60, 60), (60, 60)]
-
-
-def test_a_study_whose_pair_got_another_classifier_meanwhile_begins_anew(study, make_worker, engine, team):
-    of_another = {"slug": "disco-4", "needs": "", "why": "Of another."}
-    study.parts = {"made of": "other files", "texts": {}, "figure disco-4": of_another}
-    study.save()
-    engine.after(6, lambda: jobs.cancel(job=study.job, by=team), (PieceFinished,))
-    make_worker().look()
-    study.refresh_from_db()
-    figures = [part for name, part in study.parts.items() if name.startswith("figure ")]
-    assert figures and of_another not in figures
-    assert study.parts["made of"] != "other files" and study.parts.get("texts") != {}

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
-from webapp.comparisons.kinds import COMPARISON
-from webapp.core.version import release
 from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel
 
@@ -37,22 +36,19 @@ def test_a_pair_that_lies_on_another_machine_is_left_to_that_machine(launch, mak
     assert (job.state, job.attempt) == ("queued", 1)
 
 
-def test_a_worker_older_than_the_job_leaves_it_to_a_newer_one(launch, make_worker):
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"version": "99.0"}, "old: It was submitted by Drafthouse 99.0, and this worker is"),
+        ({"kind": "count-prompts"}, "old: This worker knows no jobs of the kind `count-prompts`"),
+    ],
+)
+def test_a_worker_older_than_the_job_leaves_it_to_a_newer_one(launch, make_worker, changes, told):
     launch()
-    Job.objects.update(version="99.0")
+    Job.objects.update(**changes)
     make_worker("old").look()
     job = Job.objects.get()
-    assert job.state == "failed"
-    assert "old: It was submitted by Drafthouse 99.0, and this worker is" in job.reason
-
-
-def test_a_job_of_another_build_of_the_same_release_is_done(launch, make_worker):
-    launch()
-    Job.objects.update(version=f"{release()}+gffffffffffff")
-    worker = make_worker("w1")
-    worker.works[COMPARISON.slug] = lambda attempt: None
-    worker.look()
-    assert Job.objects.get().state == "succeeded"
+    assert job.state == "failed" and told in job.reason
 
 
 def test_a_copy_that_is_spoiled_here_speaks_only_for_this_machine(launch, make_worker, engine):

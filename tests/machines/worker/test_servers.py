@@ -27,7 +27,6 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
-from webapp.comparisons.specs import specify
 from webapp.jobs.models import Job, JobEvent
 from webapp.registry.endpoints import services as endpoints
 from webapp.registry.models import Endpoint
@@ -73,20 +72,6 @@ def test_a_server_takes_part_and_its_key_shows_nowhere(launch, team, make_worker
     assert {asked.headers.get("Authorization") for asked in wire.asked} == {f"Bearer {KEY}"}
     told = [caplog.text, *JobEvent.objects.values_list("sentence", flat=True), str(comparison.hardware)]
     assert not any(KEY in each for each in told)
-
-
-def test_an_unreachable_server_costs_its_own_samples_and_says_why(launch, team, make_worker, wire):
-    register(team, wire.address)
-    register(team, "http://127.0.0.1:9", name="gone")
-    gone = {"strategy": "server", "params": {"name": "gone"}}
-    comparison = launch(texts=2, strategies=[THEIRS, gone])
-    make_worker().look()
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "failed"
-    assert "gone at http://127.0.0.1:9 cannot be reached" in comparison.job.reason
-    finished = Sample.objects.finished().values_list("run__label", flat=True)
-    assert sorted(finished) == ["autoregressive"] * 2 + ["server:theirs"] * 2
-    assert all(sample.numbers["audit"] for sample in Sample.objects.finished())
 
 
 def test_a_hostile_server_costs_its_own_samples_and_its_key_is_stored_nowhere(launch, team, make_worker, wire):
@@ -216,8 +201,7 @@ def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
         register(team, two.address, name="others")
         others = {"strategy": "server", "params": {"name": "others"}}
         asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
-        spec = specify(dataset=dataset, **asked)
-        comparison = comparisons.launch(name="alone", spec=spec, by=team)
+        comparison = comparisons.launch(name="alone", by=team, dataset=dataset, **asked)
         make_worker().look()
     succeeded(comparison)
     shown = report(comparison)
@@ -234,3 +218,17 @@ def test_a_server_on_this_machine_is_known_by_its_process_so_that_its_work_is_no
     here = EndpointSpec("here", wire.address, "llamacpp")
     elsewhere = EndpointSpec("elsewhere", "http://192.0.2.1:80", "llamacpp")
     assert local_pids([here, elsewhere]) == [os.getpid()]
+
+
+def test_an_unreachable_server_costs_its_own_samples_and_says_why(launch, team, make_worker, wire):
+    register(team, wire.address)
+    register(team, "http://127.0.0.1:9", name="gone")
+    gone = {"strategy": "server", "params": {"name": "gone"}}
+    comparison = launch(texts=2, strategies=[THEIRS, gone])
+    make_worker().look()
+    comparison.job.refresh_from_db()
+    assert comparison.job.state == "failed"
+    assert "gone at http://127.0.0.1:9 cannot be reached" in comparison.job.reason
+    finished = Sample.objects.finished().values_list("run__label", flat=True)
+    assert sorted(finished) == ["autoregressive"] * 2 + ["server:theirs"] * 2
+    assert all(sample.numbers["audit"] for sample in Sample.objects.finished())

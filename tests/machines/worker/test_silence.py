@@ -30,10 +30,6 @@ def end_of(engine: EngineProcess) -> EngineDied:
     return death.value
 
 
-def test_an_engine_that_does_nothing_is_ended_and_that_counts(own):
-    assert end_of(own).counts
-
-
 @pytest.mark.parametrize(
     ("waited_s", "worked_s", "is_given_up", "counts"),
     [
@@ -55,15 +51,12 @@ def test_silence_is_judged_by_the_processor_time_that_the_engine_got(own, waited
         assert ("so busy that it got only 135 s" in str(death)) == (not counts)
 
 
-def test_a_loop_that_goes_on_is_a_sign_of_life_that_no_job_is_told(own):
+def test_a_loop_that_goes_on_is_a_sign_of_life_that_no_job_is_told_and_an_engine_that_does_nothing_is_ended(own):
     own.submit(AtRounds(3))
     said = []
     while not said or not isinstance(said[-1], Ended):
         said += [report for report in [own.receive(1.0)] if report]
     assert [type(report) for report in said] == [AtWork, Ended]
     assert list(reports(Hold(Job()), own, AtRounds(3))) == []
-
-
-def test_what_an_engine_said_last_is_of_the_order_in_hand(own):
-    assert list(reports(Hold(Job()), own, AtRounds(1))) == []
-    assert "A line of this order." not in str(end_of(own))
+    death = end_of(own)
+    assert death.counts and "A line of this order." not in str(death), "what it said last is of the order in hand"

@@ -12,6 +12,7 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Worker
 from worker import evidence, leash
 from worker.job_loop import JobLoop
+from worker.tasks import Seeker
 
 
 @pytest.fixture
@@ -79,3 +80,17 @@ def test_a_worker_that_starts_while_the_database_is_away_takes_its_job_back_late
 
     until(is_given_back, "the job to be given back by the pulse")
     assert held.counted_ends == 0 and not job_loop.pulse.is_stopping
+
+
+def test_a_worker_that_nobody_wakes_looks_on_its_own(launch, make_worker, settings, tmp_path):
+    settings.REDIS_URL = f"unix://{tmp_path}/gone.sock"
+    launch()
+    job_loop = make_worker()
+    seeker = Seeker(job_loop, every_s=0.01)
+    seeker.start()
+    try:
+        until(lambda: Job.objects.filter(finished__isnull=False).exists(), "the job to be done")
+    finally:
+        job_loop.stop()
+        seeker.join()
+    assert Job.objects.get().state == "succeeded"

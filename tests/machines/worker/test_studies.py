@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
 from collections import Counter
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +18,7 @@ from webapp.core.problems import NotFound
 from webapp.entries import services as entries
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
-from webapp.jobs.models import Job, JobEvent
+from webapp.jobs.models import JobEvent
 from webapp.registry.models import Dataset
 from webapp.studies import services as studies
 from webapp.studies.classifiers import cross_sets
@@ -82,21 +80,6 @@ def test_a_plan_promises_and_keeps_count_of_how_the_promise_was_kept(launch, mak
     assert found["noise"] == "" or found["noise"].startswith(("Other programs used", "The processor's clock"))
 
 
-def test_a_plan_for_several_users_runs_the_best_settings_at_each_load(launch, make_worker):
-    study = launch(PLAN, limit=2, loads=[3, 1])
-    make_worker().look()
-    found = succeeded(study).document["at_load"]
-    assert set(found) == set(make.STUDIES["plan"]["at_load"])  # which the page's tests rest on
-    assert found["users"] == [1, 3]
-    for users in (1, 3):
-        ran = [row for row in found["rows"] if row["users"] == users and row["measured"]]
-        assert "autoregressive" in {row["strategy"] for row in ran}
-        assert all(row["audit"]["identical"] == row["measured"]["prompts"] == 2 for row in ran)
-    assert {row["strategy"] for row in found["crossovers"]} <= {row["kind"] for row in found["rows"]}
-    assert found["planned"].startswith("schedule:")
-    assert study.job.done_count == study.job.total_count
-
-
 def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, pair, launch, make_worker):
     learnt_on = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
     classifying.train_classifier(name="first", pair=pair, dataset=learnt_on, max_new_tokens=48, by=team)
@@ -141,22 +124,6 @@ def test_cancelling_a_study_leaves_nothing_and_trying_again_finishes_it(launch, 
     jobs.retry(job=study.job, by=team)
     hands.look()
     assert succeeded(study).document["samples"] == 6
-
-
-def test_an_engine_that_dies_costs_an_attempt_and_the_study_is_made_anew(launch, make_worker, engine):
-    study = launch(ORACLE)
-    engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))
-    make_worker().look()
-    assert succeeded(study).job.attempt == 2
-    assert any("ended by SIGKILL" in event.sentence for event in JobEvent.objects.filter(job=study.job))
-
-
-def test_a_prompt_that_leaves_no_room_fails_the_study_in_words(launch, make_worker, team):
-    study = launch(PLAN, dataset=prompts(team, ["w1 " * 2000]))
-    make_worker().look()
-    job = Job.objects.get(study=study)
-    assert job.state == "failed" and "no room for an answer" in job.reason
-    assert Study.objects.get().document is None
 
 
 def test_the_chosen_classifier_comes_first_and_a_deleted_one_is_not_replaced(team, pair, launch):

@@ -9,7 +9,6 @@ import pytest
 from decoding.vocabularies.shared import ABOUT_COPIES
 from tests.kit.comparisons import succeeded
 from tests.machines.worker.conftest import model, prompts
-from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import report
 from webapp.comparisons.what_if.asking import what_if
 from webapp.registry import services as registry
@@ -41,16 +40,6 @@ def test_a_comparison_of_a_target_alone_runs_to_its_end_and_answers_what_if(laun
     answer = what_if(comparison, "suffix", {})
     assert answer["speedup"]["prompts"] == 2 and answer["num_draft_passes"] == 0
     assert [bool(row["simulated"]) for row in answer["measured"]] == [True]
-
-
-def test_an_engine_refuses_a_strategy_whose_draft_is_missing(team, checkpoints, pair, launch, make_worker):
-    Pair.objects.filter(pk=pair.pk).update(draft=model(team, checkpoints["draft"], "draft"))
-    pair.refresh_from_db()
-    launch(strategies=[{"strategy": "static", "params": {"lookahead": 3}}])
-    Pair.objects.filter(pk=pair.pk).update(draft=None)  # as an edited database would have it
-    make_worker().look()
-    job = Comparison.objects.get().job
-    assert job.state == "failed" and "static:3 needs a draft model, and this pair has none." in job.reason
 
 
 def test_a_study_of_a_pair_that_matches_text_is_about_copies_and_says_why(team, matched, make_worker, client):

@@ -52,15 +52,6 @@ def assert_its_losses_are_in_the_log_and_its_curves_on_the_card(job: Job, card: 
     assert job.done_count == job.total_count
 
 
-def test_too_few_prompts_are_told_in_words(team, pair, make_worker):
-    classifying.train_classifier(name="first", pair=pair, dataset=prompts(team, ["w1 w2"]), by=team)
-    make_worker().look()
-    job = Job.objects.get()
-    assert job.state == "failed"
-    assert "train, validation and test" in job.reason
-    assert not Classifier.objects.exists()
-
-
 def test_a_published_design_is_trained_and_another_training_begins_from_it(team, pair, make_worker):
     words = prompts(team, [f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1}" for n in range(30)])
     hands = make_worker()

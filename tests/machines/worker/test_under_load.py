@@ -8,7 +8,6 @@ from itertools import pairwise
 
 import pytest
 
-from decoding.ssd.transport.draft_process import divide
 from tests.kit.comparisons import is_whole, state
 from webapp.comparisons import trace
 from webapp.comparisons.models import Sample
@@ -17,7 +16,6 @@ from webapp.jobs.models import JobEvent
 from worker.jobs.comparison.messages import Began
 
 pytestmark = pytest.mark.slow
-TWO_CORES = pytest.mark.skipif(divide() is None, reason="needs two cores")
 LOAD = {"strategies": [{"strategy": "static", "params": {"lookahead": 3}}], "concurrency": [3]}
 
 
@@ -48,18 +46,6 @@ def verdicts(sample: Sample) -> tuple[int, int]:
     return len(accepted), sum(accepted) + len(accepted)
 
 
-@pytest.mark.parametrize("load", [{}, {"rate": [200.0]}], ids=str)
-def test_a_prompt_that_is_too_long_costs_only_itself(launch, make_worker, load):
-    too_long = " ".join(["w5"] * 500)
-    comparison = launch(texts=[too_long, "w1 w2", "w3 w4", "w6 w7"], strategies=LOAD["strategies"], **load)
-    make_worker().look()
-    assert state(comparison) == "failed"
-    assert {prompt for _, prompt, _ in which()} == {"2", "3", "4"}
-    assert Sample.objects.finished().count() == 6
-    assert "2 samples could not be decoded" in comparison.job.reason
-    assert "Prompt 1 has 500 tokens" in comparison.job.reason
-
-
 def check_two_attempts() -> None:
     samples = list(Sample.objects.all())
     assert all(is_whole(sample) for sample in samples)
@@ -85,25 +71,3 @@ def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch,
     assert which() == sorted((label, str(n), 1) for label in labels for n in range(1, 10))
     check_two_attempts()
     assert "ended by SIGKILL" in " ".join(JobEvent.objects.values_list("sentence", flat=True))
-
-
-@TWO_CORES
-def test_an_engine_killed_among_texts_that_share_their_branches_costs_only_what_was_unfinished(
-    launch, make_worker, engine
-):
-    params = {"lookahead": 3, "branches": 9, "placement": "beside"}
-    ssd = {"strategies": [{"strategy": "ssd", "params": params}], "concurrency": [3]}
-    comparison = launch(texts=6, tokens=24, **ssd)
-    kept: dict[object, int] = {}
-
-    def kill() -> None:
-        assert Sample.objects.filter(finished=None, run__strategy="ssd").exists()
-        kept.update(Sample.objects.finished().values_list("pk", "last_seq"))
-        os.kill(engine.pid, signal.SIGKILL)
-
-    engine.after(6 + 5, kill, (Began,))  # six texts of autoregressive come first
-    make_worker().look()
-    assert state(comparison) == "succeeded", comparison.job.reason
-    assert kept and kept.items() <= dict(Sample.objects.values_list("pk", "last_seq")).items()
-    assert len(which()) == 12
-    check_two_attempts()

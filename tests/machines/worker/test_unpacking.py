@@ -18,8 +18,9 @@ from webapp.registry import prompt_sets
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
-from worker import gauges, tables
+from worker import gauges
 from worker.disk import NotNow
+from worker.jobs.unpack import as_json_lines
 
 TEXT = DataType.string()
 
@@ -126,7 +127,7 @@ def test_a_reader_that_wants_more_memory_than_it_may_have_dies_alone(tmp_path):
     table = tmp_path / "p.parquet"
     table.write_bytes(parquet(text=(TEXT, ["x" * 100_000_000])))
     with pytest.raises(Invalid, match="more memory than a table may take"):
-        tables.as_json_lines(table, "p.parquet", lambda: True, memory=200 << 20)
+        as_json_lines(table, "p.parquet", lambda: True, memory=200 << 20)
 
 
 def test_a_reader_that_somebody_kills_is_not_the_files_fault(tmp_path):
@@ -140,4 +141,4 @@ def test_a_reader_that_somebody_kills_is_not_the_files_fault(tmp_path):
         return True
 
     with pytest.raises(NotNow, match="was ended by SIGKILL"):
-        tables.as_json_lines(table, "p.parquet", kill_at_once)
+        as_json_lines(table, "p.parquet", kill_at_once)

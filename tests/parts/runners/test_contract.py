@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decoding.errors import BadPrompt
-from decoding.models.runner import Feed, ModelRunner, Tree, TreeReading, align, extend_all
+from decoding.models.runner import Feed, ModelRunner, Tree, TreeReading, extend_all
+from tests.kit.chains import Chains
 
 TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
 
@@ -31,7 +32,7 @@ def assert_close(got: Tensor, want: Tensor) -> None:
     torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6), (2, 2, 8)])
+@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6)])
 def test_feeding_in_pieces_is_feeding_whole(runner: ModelRunner, pieces: tuple[int, ...]) -> None:
     want = fresh(runner, TEXT[:12], 12)
     runner.rewind(0)
@@ -40,10 +41,10 @@ def test_feeding_in_pieces_is_feeding_whole(runner: ModelRunner, pieces: tuple[i
 
 
 def test_a_branch_answers_as_a_fresh_runner_would(runner: ModelRunner) -> None:
-    lengths, steps = (20, 20, 17, 3, 24), torch.tensor([[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]])
-    want = [fresh(runner, [*TEXT[:n], *steps[:, row].tolist()], 3) for row, n in enumerate(lengths)]
+    lengths, steps = (20, 20, 17, 3, 24), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]
+    want = [fresh(runner, [*TEXT[:n], *(step[row] for step in steps)], 3) for row, n in enumerate(lengths)]
     fresh(runner, TEXT[:24])
-    branches = runner.fork(lengths)
+    branches = Chains(runner, lengths)
     got = [branches.extend(step).clone() for step in steps]
     for row, rows_want in enumerate(want):
         assert_close(torch.stack([logits[row] for logits in got]), rows_want)
@@ -82,48 +83,19 @@ def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -
         tree.extend([1], [-1])
 
 
-@pytest.mark.parametrize("row", [1, 3])
-def test_an_adopted_branch_is_the_text(runner: ModelRunner, row: int) -> None:
-    lengths, steps = (20, 16, 19, 20), [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
-    text = [*TEXT[: lengths[row]], *(step[row] for step in steps)]
-    want = fresh(runner, [*text, *TEXT[:8]], 8)
-    fresh(runner, TEXT[:20])
-    branches = runner.fork(lengths)
-    for step in steps:
-        branches.extend(step)
-    branches.adopt(row)
-    assert runner.tokens == text
-    assert_close(runner.extend(TEXT[:8], 8), want)
-
-
-def test_an_adopted_branch_of_no_steps_is_its_prefix(runner: ModelRunner) -> None:
-    fresh(runner, TEXT[:20])
-    runner.fork([20, 12]).adopt(1)
-    assert runner.tokens == TEXT[:12]
-
-
-@pytest.mark.parametrize("move", ["extend", "rewind", "fork", "adopt"])
-def test_moving_on_closes_branches(runner: ModelRunner, move: str) -> None:
+@pytest.mark.parametrize("move", ["extend", "rewind", "adopt"])
+def test_moving_on_closes_a_tree(runner: ModelRunner, move: str) -> None:
     fresh(runner, TEXT[:5])
-    branches = runner.fork([5, 4])
+    branches = Chains(runner, [5, 4])
     moves: dict[str, Any] = {
         "extend": lambda: runner.extend([1]),
         "rewind": lambda: runner.rewind(4),
-        "fork": lambda: runner.fork([3]),
         "adopt": lambda: branches.adopt(0),
     }
+    branches.extend([1, 2])
     moves[move]()
     with pytest.raises(RuntimeError, match="closed"):
         branches.extend([1, 2])
-
-
-def test_a_runner_left_out_for_a_round_is_still_right(runner: ModelRunner) -> None:
-    text = TEXT[:20]
-    want = fresh(runner, [*text[:12], 3, 4, *text], 5)
-    fresh(runner, text)
-    text = [*text[:12], 3, 4, *text]  # of which it has seen 12
-    assert_close(runner.extend(align(runner, text, need=5), 5), want)
-    assert runner.tokens == text
 
 
 def test_runners_of_one_model_keep_their_texts_apart(runner: ModelRunner) -> None:
@@ -156,9 +128,9 @@ def test_branches_of_several_texts_and_a_text_are_read_together(runner: ModelRun
     lengths = ([3, 4, 5], [6])
     for own, count in zip(runners, (5, 6, 4), strict=True):
         own.extend(TEXT[:count])
-    forks = [own.fork(places) for own, places in zip(runners, lengths, strict=False)]
+    forks = [Chains(own, places) for own, places in zip(runners, lengths, strict=False)]
     for step, tokens in enumerate(([[7, 8, 9], [1]], [[5, 5, 6], [9]])):
-        feeds = [(fork, ids, len(ids)) for fork, ids in zip(forks, tokens, strict=True)]
+        feeds = [fork.feed(ids) for fork, ids in zip(forks, tokens, strict=True)]
         *branches, chain = extend_all([*feeds, (runners[2], [TEXT[4 + step]], 1)])
         assert_close(chain, fresh(runner, TEXT[: 5 + step]))
         for rows, places, fed in zip(branches, lengths, ([[7, 8, 9], [5, 5, 6]], [[1], [9]]), strict=True):
@@ -200,7 +172,7 @@ def test_a_tensor_of_ids_is_taken(runner: ModelRunner) -> None:
 
 def test_a_text_past_the_context_is_refused_in_a_sentence(runner: ModelRunner) -> None:
     runner.extend([1] * runner.context)
-    for refused in (lambda: runner.extend([1]), lambda: runner.fork([runner.context]).extend([1])):
+    for refused in (lambda: runner.extend([1]), lambda: Chains(runner, [runner.context]).extend([1])):
         with pytest.raises(BadPrompt, match="the model holds"):
             refused()
     assert len(runner.tokens) == runner.context
@@ -212,10 +184,6 @@ def test_what_makes_no_sense_is_refused(runner: ModelRunner) -> None:
         runner.extend([1, 2], need=3)
     with pytest.raises(ValueError, match="rewind"):
         runner.rewind(6)
-    with pytest.raises(ValueError, match="branch"):
-        runner.fork([6])
-    with pytest.raises(ValueError, match="one token each"):
-        runner.fork([5, 5]).extend([1])
     assert runner.tokens == TEXT[:5]
 
 
@@ -247,7 +215,7 @@ def test_any_sequence_of_moves_ends_where_a_fresh_runner_is(runner: ModelRunner,
 
 
 def branch_out(runner: ModelRunner, text: list[int], lengths: list[int], depth: int, is_adopted: bool) -> list[int]:
-    branches = runner.fork(lengths)
+    branches, depth = Chains(runner, lengths), max(depth, is_adopted)
     for step in range(depth):
         branches.extend([(step + row) % 97 for row in range(len(lengths))])
     if not is_adopted:

@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM
 from decoding.models.checkpoints import load
 from decoding.models.fast.kv import chain_rows
 from decoding.models.fast.runner import FastRunner
+from tests.kit.chains import Chains
 from tests.kit.models import GPT2, LLAMA, LLAMA3, YARN, fast_runner, save
 
 WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one; each width is compiled anew
@@ -97,17 +98,9 @@ def test_one_token_several_tokens_and_a_rewind(both: tuple[FastRunner, Reference
     got = [runner.extend(TEXT[30:31]), runner.extend(TEXT[31:38], 7)]
     runner.rewind(34)
     got.append(runner.extend(TEXT[34:36], 1))
-    want = reference(TEXT[:38], 8)
-    assert_same(torch.cat(got), torch.cat((want, want[5:6])))
-
-
-def test_one_token_after_another(both: tuple[FastRunner, Reference]) -> None:
-    """Such passes are recorded when they come again."""
-    runner, reference = both
-    runner.rewind(0)
-    runner.extend(TEXT[:5])
-    got = [runner.extend(TEXT[at : at + 1]) for at in range(5, 25)]
-    assert_same(torch.cat(got), reference(TEXT[:25], 20))
+    got += [runner.extend(TEXT[at : at + 1]) for at in range(36, 44)]  # recorded when they come again
+    want = reference(TEXT[:44], 14)
+    assert_same(torch.cat(got), torch.cat((want[:8], want[5:6], want[6:])))
 
 
 def test_the_rows_of_a_tree(both: tuple[FastRunner, Reference]) -> None:
@@ -115,7 +108,7 @@ def test_the_rows_of_a_tree(both: tuple[FastRunner, Reference]) -> None:
     lengths, steps = (40, 40, 37, 22, 39, 8), [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12], [13, 14, 15, 16, 17, 18]]
     runner.rewind(0)
     runner.extend(TEXT[:40])
-    branches = runner.fork(lengths)
+    branches = Chains(runner, lengths)
     got = torch.stack([branches.extend(step) for step in steps], 1)
     for row, length in enumerate(lengths):
         assert_same(got[row], reference([*TEXT[:length], *(step[row] for step in steps)], 3))
@@ -135,7 +128,7 @@ def test_many_branches_find_room(tmp_path: Path, model_type: str) -> None:
     folder = save(tmp_path, model_type, **(GPT2 if model_type == "gpt2" else LLAMA))
     runner = fast_runner(folder)
     runner.extend(TEXT)
-    branches = runner.fork([100] * 40)
+    branches = Chains(runner, [100] * 40)
     for step in range(12):
         got = branches.extend([step] * 40)
     assert_same(got[39:], Reference(folder)([*TEXT, *range(12)], 1))

@@ -18,11 +18,11 @@ from webapp.core.pages import form_page, listing, one, page
 from webapp.core.turns import takes_long
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
+from webapp.jobs.work import lines, work_of
 from webapp.registry.recipe_fields import SamplingFields
 from webapp.studies import plans, reading
 from webapp.studies.classifiers import cross_sets, serializers, services
 from webapp.studies.models import Classifier, Training
-from webapp.studies.work import lines, work_of
 
 SCRIPT = "js/pages/classifier.js"
 SHOWN = ("pair", "created_by", "training__dataset", "training__start")  # what its page reads with it
