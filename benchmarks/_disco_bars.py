@@ -26,7 +26,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import decision_cost
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
-from decoding.replay.planning import CAP, RecordedSet, best, predict, tuned
+from decoding.replay.planning import CAP, RecordedSet, best_of_kinds, predict, tuned
 from decoding.strategies.disco import RULES, Priced
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, EventSink, Recorder
@@ -90,7 +90,8 @@ def chosen_on(validation: RecordedSet, costs: CostModel, classifier: DraftClassi
     }
     rules = [choose("disco", {"rule": rule, "classifier": OURS}) for rule in ("priced", "threshold")]
     rules.sort(key=lambda choice: -speeds[choice.label])
-    return Settings(best(found, "static").choice, best(found, "threshold").choice, tuple(rules))
+    fastest = {each.choice.strategy: each.choice for each in reversed(best_of_kinds(found))}
+    return Settings(fastest["static"], fastest["threshold"], tuple(rules))
 
 
 def predicted(test: RecordedSet, costs: CostModel, classifier: DraftClassifier, settings: Settings) -> dict[str, float]:

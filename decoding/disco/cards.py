@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from decoding.errors import BadStrategy
-
 OURS, PAPER, SOURCES = "ours", "paper", "sources"
 DESIGNS = {
     OURS: "margin, score and position of the token, and echoes where they pay; stops by price",
@@ -18,17 +16,6 @@ DESIGNS = {
 def rule_of(design: str) -> str:
     """Rule of `disco` that belongs to a design."""
     return "threshold" if design == PAPER else "priced"
-
-
-def threshold_of(card: Mapping[str, Any], rule: str) -> float:
-    """Threshold that replay found best for a rule when the classifier was made."""
-    thresholds = card.get("thresholds") or {}
-    if rule not in thresholds:
-        raise BadStrategy(
-            f"The classifier's card tells no threshold for the rule {rule}. Set `threshold`, or train a classifier "
-            "again."
-        )
-    return float(thresholds[rule])
 
 
 def sharing_sentence(card: Mapping[str, Any]) -> str:

@@ -11,7 +11,6 @@ from operator import mul
 from typing import Any
 
 from decoding import bounded_json
-from decoding.disco.cards import threshold_of
 from decoding.disco.prices import COPIED, Prices, threshold_in
 from decoding.drafting.source import Match
 from decoding.errors import BadStrategy
@@ -77,7 +76,7 @@ def read_judge(weights: bytes, card: Mapping[str, Any]) -> CopyJudge:
         hidden, biases, outs, [bias] = (_numbers(header[name], body) for name in names)
         columns, width = [card["features"].index(name) for name in SEEN], len(card["features"])
         rows = [[hidden[start + column] for column in columns] for start in range(0, len(hidden), width)]
-        threshold_of(card, COPIED)  # a card that lacks it is refused now
+        threshold_in(card, None, COPIED)  # a card that lacks it is refused now
         return CopyJudge(list(zip(rows, biases, outs, strict=True)), bias, card)
     except (ValueError, KeyError, TypeError, IndexError, AttributeError, struct.error) as error:
         raise BadStrategy(f"The classifier's weights cannot be read ({error}). Train it again.") from None

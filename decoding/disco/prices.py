@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from math import expm1, log, log1p, sqrt
 from typing import Any
 
-from decoding.disco.cards import threshold_of
+from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel, Line, on_line
 from decoding.words import change, percent
 
@@ -95,8 +95,17 @@ def about(stored: Mapping[str, Any] | None, rule: str) -> dict[str, Any] | None:
 
 
 def threshold_in(card: Mapping[str, Any], prices: Prices | None, rule: str) -> float:
-    """Return the threshold of a rule: the run's own price where that is in use, otherwise the card's."""
-    return prices.rules[rule].used if prices and rule in prices.rules else threshold_of(card, rule)
+    """Return the threshold of a rule: the run's own price where that is in use, otherwise the one that replay found
+    best when the classifier was made."""
+    if prices and rule in prices.rules:
+        return prices.rules[rule].used
+    thresholds = card.get("thresholds") or {}
+    if rule not in thresholds:
+        raise BadStrategy(
+            f"The classifier's card tells no threshold for the rule {rule}. Set `threshold`, or train a classifier "
+            "again."
+        )
+    return float(thresholds[rule])
 
 
 @dataclass(frozen=True)

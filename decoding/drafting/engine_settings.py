@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from decoding.drafting.strategy import LLAMA_CPP, EngineSetting
+from decoding.drafting.strategy import EngineSetting
 
 
 def transformers(tokens: int, threshold: float = 0, note: str = "") -> EngineSetting:
@@ -39,4 +39,4 @@ def llama_cpp(lookahead: int, threshold: float = 0, users: int = 1, note: str = 
     stops = f" --spec-draft-p-min {threshold:g}" if threshold else ""
     slots = f" --parallel {users}" if users > 1 else ""
     options = f"-md DRAFT --spec-type draft-simple --spec-draft-n-max {lookahead}{stops}{slots}"
-    return EngineSetting(LLAMA_CPP, options, note)
+    return EngineSetting("llama.cpp", options, note)

@@ -86,9 +86,6 @@ class Former:
         return {**self.params, **named}
 
 
-LLAMA_CPP = "llama.cpp"  # the name of that engine in exports
-
-
 @dataclass(frozen=True, slots=True)
 class EngineSetting:
     """A setting in another engine's words."""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import copy
 import inspect
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -24,20 +24,9 @@ from decoding.models.runner import Feed, extend_each
 DEFAULT_CONTEXT = 4096  # for the few models that name none
 
 
-class TransformersReader(Protocol):
-    """A model that has read one text."""
-
-    def read(self, ids: Tensor, need: int) -> Tensor:
-        """Ids [n] -> logits [need, V]"""
-        ...
-
-    def cut(self, length: int) -> None: ...
-    def copy(self) -> TransformersReader: ...
-
-
 class CachingReader:
-    """A reader that keeps every layer's keys and values, also those that a sliding window no longer sees. The model's
-    own mask hides them, so the cache can always be cut."""
+    """A model that has read one text. It keeps every layer's keys and values, also those that a sliding window no
+    longer sees. The model's own mask hides them, so the cache can always be cut."""
 
     def __init__(self, model: Any) -> None:
         self._model = model
@@ -46,6 +35,7 @@ class CachingReader:
         self._keeps = {"logits_to_keep"} & set(inspect.signature(model.forward).parameters)
 
     def read(self, ids: Tensor, need: int) -> Tensor:
+        """Ids [n] -> logits [need, V]"""
         output = self._model(
             input_ids=ids.unsqueeze(0), past_key_values=self._cache, use_cache=True, **dict.fromkeys(self._keeps, need)
         )
@@ -65,6 +55,8 @@ class CachingReader:
 
 
 class RereadingReader:
+    """The same for a model whose cache cannot be cut: it reads the whole text each time."""
+
     def __init__(self, model: Any) -> None:
         self._model = model
         self._ids = torch.empty(0, dtype=torch.long, device=model.device)
@@ -107,7 +99,7 @@ class TransformersModel:
     def bytes_for(self, room: int) -> int:
         return min(room or self.context, self.context) * self._bytes_per_token
 
-    def new_reader(self) -> TransformersReader:
+    def new_reader(self) -> CachingReader | RereadingReader:
         return RereadingReader(self.module) if self.rereads else CachingReader(self.module)
 
 

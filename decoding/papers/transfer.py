@@ -49,4 +49,5 @@ def _trained(study: RecordedSet) -> DraftClassifier:
     """Train our network that costs least: which one pays is not what the figure is about."""
     held_out = study.recordings[::EACH_HELD_OUT]
     rest = [recording for number, recording in enumerate(study.recordings) if number % EACH_HELD_OUT]
-    return USUAL.train(USUAL.networks()[-1], label(rest), label(held_out))
+    [made] = USUAL.train(USUAL.networks()[-1:], label(rest), label(held_out))
+    return made

@@ -6,7 +6,7 @@ from __future__ import annotations
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import MappingProxyType
 
 from torch import Tensor
@@ -253,34 +253,28 @@ def predict_these(
 
 def sweep(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, list[dict[str, float]]]:
     """Speed-up of each of DISCO's rules over its threshold."""
-    baseline = study.play(AUTOREGRESSIVE)
 
-    def at(rule: Callable[[float, int], Chain], threshold: float) -> dict[str, float]:
-        counts = study.count(lambda: rule(threshold, CAP), classifier)
-        return _at(threshold, counts, costs.speedup(counts, baseline, "estimate"))
+    def over(rule: Callable[[float, int], Chain]) -> list[dict[str, float]]:
+        return _swept(study, costs, lambda at: study.count(lambda: rule(at, CAP), classifier), "estimate")
 
-    return {name: [at(rule, threshold) for threshold in THRESHOLDS] for name, rule in RULES.items()}
+    return {name: over(rule) for name, rule in RULES.items()}
 
 
 def sweep_of_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> list[dict[str, float]]:
     """Speed-up of suffix decoding with a classifier over its threshold."""
-    baseline = study.play(AUTOREGRESSIVE)
-
-    def at(threshold: float) -> dict[str, float]:
-        counts = study.play(judged(threshold), classifier)
-        return _at(threshold, counts, costs.speedup(counts, baseline))
-
-    return [at(threshold) for threshold in THRESHOLDS]
+    return _swept(study, costs, lambda at: study.play(judged(at), classifier))
 
 
-def _at(threshold: float, counts: Counts, speedup: float) -> dict[str, float]:
-    rounds = max(1, counts.target_passes)
-    return {
-        "threshold": threshold,
-        "speedup": speedup,
-        "drafted": counts.drafted / rounds,
-        "accepted": counts.accepted / rounds,
-    }
+def _swept(
+    study: RecordedSet, costs: CostModel, count: Callable[[float], Counts], sees: Sight = "nothing"
+) -> list[dict[str, float]]:
+    baseline, found = study.play(AUTOREGRESSIVE), []
+    for threshold in THRESHOLDS:
+        counts = count(threshold)
+        rounds, speedup = max(1, counts.target_passes), costs.speedup(counts, baseline, sees)
+        drafted, accepted = counts.drafted / rounds, counts.accepted / rounds
+        found.append({"threshold": threshold, "speedup": speedup, "drafted": drafted, "accepted": accepted})
+    return found
 
 
 def judged(threshold: float) -> Choice:
@@ -290,23 +284,7 @@ def judged(threshold: float) -> Choice:
 
 def tuned(study: RecordedSet, classifier: DraftClassifier, thresholds: Mapping[str, float]) -> dict[str, Counts]:
     """Counts of each of DISCO's rules at its own threshold."""
-
-    def count(name: str) -> Counts:
-        return study.count(lambda: RULES[name](thresholds[name], CAP), classifier)
-
-    return {name: count(name) for name in ("threshold", "priced")}
-
-
-def best(predictions: Sequence[Prediction], strategy: str, **params: object) -> Prediction:
-    """Return the fastest setting of one strategy among those with these parameters."""
-    return max(
-        (
-            p
-            for p in predictions
-            if p.choice.strategy == strategy and all(p.choice.params[name] == value for name, value in params.items())
-        ),
-        key=lambda prediction: prediction.tokens_per_s,
-    )
+    return {name: study.count(partial(rule, thresholds[name], CAP), classifier) for name, rule in RULES.items()}
 
 
 def best_for_copies(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> float:

@@ -85,16 +85,6 @@ class How:
 
     def train(
         self,
-        network: Network,
-        part: Labelled,
-        held_out: Labelled,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> DraftClassifier:
-        [made] = self.train_each([network], part, held_out, on_progress)
-        return made
-
-    def train_each(
-        self,
         networks: Sequence[Network],
         part: Labelled,
         held_out: Labelled,
@@ -102,32 +92,24 @@ class How:
     ) -> list[DraftClassifier]:
         """Train these networks. With the design `sources`, train one for copied tokens too, and give it to each.
         `on_progress` follows the first network."""
-        first, *others = networks
-        if self.design != SOURCES or first is OF_COPIES:
-            made = self._train(first, part, held_out, on_progress)
-            return [made, *(self._train(network, part, held_out) for network in others)]
-        (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
-        drafted = [self._train(first, drafts, held_drafts, on_progress)]
-        drafted += (self._train(network, drafts, held_drafts) for network in others)
-        copied = self._train(OF_COPIES, copies, held_copies)
-        return [DraftClassifier(each.drafted, copied.drafted) for each in drafted]
 
-    def _train(
-        self,
-        network: Network,
-        part: Labelled,
-        held_out: Labelled,
-        on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> DraftClassifier:
-        return training.train(
-            part,
-            held_out,
-            columns=network.columns,
-            hidden=network.hidden,
-            start=self._start_of(network),
-            kind="copied" if network is OF_COPIES else "drafted",
-            on_progress=on_progress,
-        )
+        def trained(network: Network, part: Labelled, held_out: Labelled) -> DraftClassifier:
+            return training.train(
+                part,
+                held_out,
+                columns=network.columns,
+                hidden=network.hidden,
+                start=self._start_of(network),
+                kind="copied" if network is OF_COPIES else "drafted",
+                on_progress=on_progress if network is networks[0] else lambda progress: None,
+            )
+
+        if self.design != SOURCES or networks[0] is OF_COPIES:
+            return [trained(network, part, held_out) for network in networks]
+        (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
+        drafted = [trained(network, drafts, held_drafts) for network in networks]
+        copied = trained(OF_COPIES, copies, held_copies)
+        return [DraftClassifier(each.drafted, copied.drafted) for each in drafted]
 
     def _start_of(self, network: Network) -> Layers | None:
         parts = (self.start.drafted, self.start.copied) if self.start else ()

@@ -203,7 +203,7 @@ def _fastest_network(
 ) -> tuple[Network, DraftClassifier, CostModel]:
     """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
     networks = how.networks(is_undrafted=pair.draft is None)
-    candidates = how.train_each(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
+    candidates = how.train(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
     for network, candidate in zip(networks, candidates, strict=True):
         pair.hold(network.name, candidate)
     names = [network.name for network in networks]
@@ -263,7 +263,8 @@ def _epoch(progress: training.Progress) -> TrainingStep:
 def _tuned(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, float]:
     """Thresholds: the published rule's by search, the priced rule's from its price."""
     predictions = planning.predict(study, costs, classifier)
-    searched = planning.best(predictions, "disco", rule="threshold").choice.params["threshold"]
+    tried = (p for p in predictions if p.choice.params.get("rule") == "threshold")
+    searched = max(tried, key=lambda prediction: prediction.tokens_per_s).choice.params["threshold"]
     return {"threshold": float(searched), "priced": planning.price_of_a_token(study, costs, classifier)}
 
 

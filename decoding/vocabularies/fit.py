@@ -56,12 +56,6 @@ class PairReport:
         return all(finding.level != "misfit" for finding in self.findings)
 
     @property
-    def sentences(self) -> tuple[str, ...]:
-        """All remarks, worst first."""
-        order = ("misfit", "remark", "fits")
-        return tuple(found.sentence for found in sorted(self.findings, key=lambda found: order.index(found.level)))
-
-    @property
     def models(self) -> tuple[ModelFolder, ...]:
         return (self.target, self.draft) if self.draft else (self.target,)
 

@@ -13,7 +13,8 @@ from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.core.templatetags.trail import CRUMBS
 from webapp.jobs import services as jobs
-from webapp.registry.models import LanguageModel, Pair
+from webapp.registry import services as registry
+from webapp.registry.models import LanguageModel, Pair, Readiness
 
 
 def launch_form(made_of, dataset, **changes):
@@ -127,12 +128,11 @@ def test_a_finished_comparison_says_its_verdict_first(world, by, ready):
     assert shown.index("static:4 is 2.00 times as fast") < shown.index("<table")
 
 
-def test_a_page_while_it_waits_asks_again_and_a_finished_one_does_not(world, ready):
-    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1])
-    client = world.page(world.victor)
-    assert b"delay:2s" in client.get(f"/jobs/{comparison.job.pk}/").content
-    make.decode_all(comparison)
-    assert b"delay:2s" not in client.get(f"/jobs/{comparison.job.pk}/").content
+def test_a_page_while_it_waits_asks_again_and_a_finished_one_does_not(world, by):
+    model, client = make.model(by), world.page(world.victor)
+    assert b"delay:2s" in client.get(f"/models/{model.pk}/").content
+    registry.model_was_checked(model=model, state=Readiness.READY)
+    assert b"delay:2s" not in client.get(f"/models/{model.pk}/").content
 
 
 def test_an_entry_is_deleted_on_its_own_page_and_restored_at_once_or_from_the_bin(world, ready):
@@ -145,12 +145,6 @@ def test_an_entry_is_deleted_on_its_own_page_and_restored_at_once_or_from_the_bi
     assert verb.format("Restore") in client.get("/pairs/?bin=1").content.decode()
     client.post(undo)
     assert Pair.objects.get().binned is None
-
-
-def test_a_model_is_added_from_an_upload(world):
-    upload = make.upload(world.actor(world.bob), make.checkpoint())
-    answer = world.page(world.bob).post("/models/new/", {"name": "tiny", "upload": str(upload.pk)})
-    assert answer["Location"] == f"/models/{LanguageModel.objects.get().pk}/"
 
 
 def test_lists_search_filter_sort_and_page_by_their_address(world, by):

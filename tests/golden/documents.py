@@ -36,6 +36,7 @@ from decoding.trace.events import Prompted, to_dict
 from tests.golden import live
 from tests.kit.pairs import pair, prompts
 from tests.kit.recordings import rates_of
+from tests.kit.worlds import JOINT as AT_LOAD
 from tests.kit.worlds import World, some_classifier
 
 Rows = dict[str, Any]
@@ -53,7 +54,7 @@ PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
 USERS = (1, 4)
 JOINT = dataclasses.replace(
     FULL,
-    **{name: getattr(live.JOINT, name) for name in ("target", "steps", "begin", "rest", "prompts")},
+    **{name: getattr(AT_LOAD, name) for name in ("target", "steps", "begin", "rest", "prompts")},
     branches=[(4, 0.002), (12, 0.003)],
 )
 RAN = "static:4,tree:2/11/1,ssd:4,branches=6,backup=neural,placement=in-turn"  # what what-if knows the texts from
@@ -223,7 +224,7 @@ def figures(name: str) -> Rows:
     asked = [dataclasses.replace(each, category="ab"[number % 2]) for number, each in enumerate(prompts(8))]
     evidence = Evidence(ready, asked, SAMPLINGS[name], Shelf())
     evidence.costs = evidence.single = FULL
-    evidence.joint, evidence.prices = live.JOINT, PRICES
+    evidence.joint, evidence.prices = AT_LOAD, PRICES
     return {
         f"{slug} {each.name}": [dataclasses.astuple(point) for point in each.points]
         for slug, figure in FIGURES.items()

@@ -9,7 +9,6 @@ from __future__ import annotations
 import itertools
 import zlib
 from array import array
-from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -21,14 +20,12 @@ import torch
 from decoding.choice import Choice, parse_choices
 from decoding.core import sequence as loop
 from decoding.core.batch_state import BatchState
-from decoding.core.loop import Batch
 from decoding.dice.sampling import Sampling
 from decoding.models.runner import ModelRunner
-from decoding.prices.cost_model import CostModel
 from decoding.trace.events import Recorder, to_dict
 from decoding.trace.timing import Clock
 from tests.kit.table import StateOf, TableModel, TableRunner, last_token
-from tests.kit.worlds import World, state_of, tables
+from tests.kit.worlds import JOINT, World, decode_by, state_of, tables
 
 VOCAB, NEW = 14, 32
 IN_TURN = "placement=in-turn"
@@ -57,11 +54,6 @@ WORLDS: dict[str, tuple[StateOf, float]] = {"hashed": (state_of, 1.5), "looping"
 LOADS = {"1 text": 1, "load 4": 4}
 PROMPTS = ((3, 1, 2), (5, 0), (7, 7, 4, 4), (2,), (3, 3))
 ENDS = frozenset({5, 9})  # of every second text
-JOINT = CostModel(
-    target={n: [(rows, 0.010 + 0.002 * rows) for rows in (n, 4 * n, 8 * n)] for n in (1, 2, 4, 8)},
-    steps={n: [(n, 0.001 + 0.0005 * n)] for n in (1, 2, 4, 8)},
-    rest=[(n, 0.001) for n in (1, 2, 4, 8)],
-)
 FIELDS = {
     "started": ("prompt_tokens",),
     "drafted": (
@@ -159,12 +151,7 @@ class Stage:
 
     def run(self, users: int) -> None:
         """Decode every prompt, so many at a time."""
-        batch, waiting = Batch(self.state), deque(range(len(self.prompts)))
-        with torch.inference_mode():
-            while waiting or batch.sequences:
-                while waiting and len(batch.sequences) < users:
-                    batch.admit(self.begin(waiting.popleft()))
-                batch.step()
+        decode_by(users, map(self.begin, range(len(self.prompts))), self.state)
 
     @property
     def events(self) -> list[list[dict[str, Any]]]:

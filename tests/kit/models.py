@@ -96,19 +96,7 @@ _SIZES = {
     "num_attention_heads": 4,
 }
 OTHERS: dict[str, dict[str, Any]] = {
-    "gpt_neox": _SIZES | {"max_position_embeddings": 128},
-    "opt": {
-        "vocab_size": 97,
-        "hidden_size": 48,
-        "ffn_dim": 80,
-        "num_hidden_layers": 2,
-        "num_attention_heads": 4,
-        "max_position_embeddings": 128,
-        "word_embed_proj_dim": 48,
-    },
-    "gpt_bigcode": {"vocab_size": 97, "n_embd": 48, "n_layer": 2, "n_head": 4, "n_positions": 128},
-    "starcoder2": _SIZES | {"num_key_value_heads": 2, "max_position_embeddings": 128, "sliding_window": 9},
-    "gemma": _SIZES | {"num_key_value_heads": 1, "head_dim": 16, "max_position_embeddings": 128},
+    "opt": _SIZES | {"ffn_dim": 80, "max_position_embeddings": 128, "word_embed_proj_dim": 48},
     "phi": _SIZES | {"max_position_embeddings": 128},
     "falcon": _SIZES | {"max_position_embeddings": 128},
     # alternates full and sliding attention

@@ -12,6 +12,7 @@ from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Measurement
 from decoding.prompts.prompt import PromptItem
+from decoding.vocabularies.fit import PairReport
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
@@ -58,3 +59,9 @@ def prompts(count: int, split: str = "", seed: int = 0) -> list[PromptItem]:
 
 
 ALL = prompts(40, "train", 1) + prompts(20, "validation", 2) + prompts(20, "test", 3)
+
+
+def sentences(report: PairReport) -> list[str]:
+    """Return what is said of a pair, worst first."""
+    levels = ("misfit", "remark", "fits")
+    return [found.sentence for found in sorted(report.findings, key=lambda found: levels.index(found.level))]

@@ -25,7 +25,9 @@ CASES = {
 def walk(runner: FastRunner) -> torch.Tensor:
     """Take prompt, rounds of several rows, branches and adoption, across a change of buckets."""
     got = [runner.extend(TEXT[:240], 3)]
-    for start in range(240, 600, 8):
+    for start in (240, 248, 256, 496, 504, 512, 520):
+        if start > len(runner.tokens):
+            runner.extend(TEXT[len(runner.tokens) : start])
         got += [runner.extend(TEXT[start : start + 1]), runner.extend(TEXT[start + 1 : start + 8], 7)]
         runner.rewind(start + 5)
         branches = Chains(runner, [start + 5, start + 2])
@@ -55,12 +57,19 @@ def played(together: Sequence[ModelRunner], plain: RunnerModel) -> Iterator[tupl
     for number, feeds in enumerate(ROUNDS):
         if number == 2:
             for runners in (together, alone):
-                Chains(runners[0], [20] * 40).extend([1] * 40)
+                outgrow(runners[0])
         tokens = {place: TEXT[number : number + count] for place, count in feeds}
         got = model.extend_all([(together[place], tokens[place], len(tokens[place])) for place, _ in feeds])
         for (place, count), logits in zip(feeds, got, strict=True):
             yield logits.cpu(), alone[place].extend(tokens[place], count)
     assert [runner.tokens for runner in together] == [runner.tokens for runner in alone]
+
+
+def outgrow(runner: ModelRunner) -> None:
+    """Grow a tree behind 20 tokens of a text that its cache has no room for."""
+    branches = Chains(runner, [20] * 200)
+    for _ in range(5):
+        branches.extend([1] * 200)
 
 
 def shape(**changed: int) -> Shape:

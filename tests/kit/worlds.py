@@ -7,15 +7,17 @@ import time
 from collections import abc
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import torch
 
 from decoding.backends.registry import Parts, build
 from decoding.choice import Choice, choose, parse_choices
+from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
-from decoding.core.loop import Batch, decode
+from decoding.core.loop import Batch, decode, decode_all
 from decoding.core.sequence import Sequence
 from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
@@ -26,6 +28,7 @@ from decoding.drafting.driver import SourceDrafter
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
 from decoding.models.runner import ModelRunner
+from decoding.prices.cost_model import CostModel
 from decoding.ssd.speculator.speculator import Preparation, Question, Speculator, SpeculatorRecipe
 from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.draft_process import DraftProcess
@@ -95,6 +98,12 @@ def drafter_for(parts: Parts, made: Source | Drafter) -> Drafter:
     return drafter
 
 
+JOINT = CostModel(
+    target={n: [(rows, 0.010 + 0.002 * rows) for rows in (n, 4 * n, 8 * n)] for n in (1, 2, 4, 8)},
+    steps={n: [(n, 0.001 + 0.0005 * n)] for n in (1, 2, 4, 8)},
+    rest=[(n, 0.001) for n in (1, 2, 4, 8)],
+)
+
 STATES = 101
 state_of = hashed(STATES)
 
@@ -104,6 +113,18 @@ def tables(vocab: int, seed: int = 0, sharpness: float = 1.5, noise: float = 0.8
     dice = torch.Generator().manual_seed(seed)
     target = sharpness * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
     return target, target + noise * torch.randn(STATES, vocab, generator=dice, dtype=torch.float64)
+
+
+@torch.inference_mode()
+def decode_by(users: int, texts: abc.Iterator[Sequence], state: BatchState) -> None:
+    """Decode texts, so many at a time."""
+    batch = Batch(state)
+    while True:
+        for text in islice(texts, users - len(batch.sequences)):
+            batch.admit(text)
+        if not batch.sequences:
+            return
+        batch.step()
 
 
 @dataclass
@@ -147,13 +168,11 @@ class World:
         self, others: abc.Sequence[abc.Sequence[int]], choice: Choice, prompt: abc.Sequence[int], sampling: Sampling
     ) -> list[int]:
         """Decode a prompt in one batch with other prompts, and return its tokens."""
-        batch, made = Batch(), list[Sequence]()
+        made = list[Sequence]()
         for number, text in enumerate((prompt, *others)):
             own = World(self.target.model.new_runner(), self.draft.model.new_runner())
             made.append(own.sequence(choice, text, sampling, number, None, Recorder()))
-            batch.admit(made[-1])
-        while batch.sequences:
-            batch.step()
+        decode_all(made)
         return made[0].decoded.tokens
 
     def sequence(

@@ -8,13 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-import torch
 from hypothesis import strategies as st
 
 from decoding.backends.contestants import specs
@@ -23,28 +21,21 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Drafter
 from decoding.core.ending import Ending
-from decoding.core.loop import Batch
 from decoding.core.sequence import Sequence as Text
 from decoding.dice.sampling import Sampling
 from decoding.drafting.params import Param, Value
 from decoding.drafting.strategy import Strategy
 from decoding.errors import BadStrategy
-from decoding.prices.cost_model import CostModel
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Event, Recorder
 from decoding.trace.timing import Clock
 from tests.kit.table import last_token
-from tests.kit.worlds import World
+from tests.kit.worlds import JOINT, World, decode_by
 from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, bridged
 
 OURS = [slug for slug in STRATEGIES if slug not in {spec.slug for spec in specs()}]
-PRICES = CostModel(
-    target={n: [(rows, 0.010 + 0.002 * rows) for rows in (n, 4 * n, 8 * n)] for n in (1, 2, 4, 8)},
-    steps={n: [(n, 0.001 + 0.0005 * n)] for n in (1, 2, 4, 8)},
-    rest=[(n, 0.001) for n in (1, 2, 4, 8)],
-)
 BESIDE = "beside"  # a placement that needs another process
 TIMED = ("auto", "by-batch")  # values of parameters with which a clock decides
 WIDEST = 12  # how far a number is drawn from the least that is allowed
@@ -253,19 +244,14 @@ class Run:
 
     def __post_init__(self) -> None:
         self.world = self.case.world()
-        self.state = BatchState(PRICES if self.case.choice.spec.prices_rounds else None)
+        self.state = BatchState(JOINT if self.case.choice.spec.prices_rounds else None)
         self.lanes: Lanes | None = None
         if self.case.choice.all_params.get("placement") in PLACEMENTS:
             here = self.world.target.device
             self.lanes = Lanes(Lane(here), Lane(here), self.world.draft)
 
     def decode(self, users: int) -> Sequence[Text]:
-        batch, waiting = Batch(self.state), deque(range(len(self.case.prompts)))
-        with torch.inference_mode():
-            while waiting or batch.sequences:
-                while waiting and len(batch.sequences) < users:
-                    batch.admit(self.begin(waiting.popleft()))
-                batch.step()
+        decode_by(users, map(self.begin, range(len(self.case.prompts))), self.state)
         return self.texts
 
     def begin(self, number: int, most: int = 0) -> Text:

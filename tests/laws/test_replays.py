@@ -34,8 +34,8 @@ from decoding.replay.what_if.simulation import RecordedComparison, simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified, to_dict
 from tests.kit.copies import chain, chained
-from tests.kit.worlds import some_classifier
-from tests.laws.cases import OURS, PRICES, Case, Run, choices, events_of
+from tests.kit.worlds import JOINT, some_classifier
+from tests.laws.cases import OURS, Case, Run, choices, events_of
 from tests.laws.drawing import Drawing
 
 DEEPEST = 13  # tokens along which a draft's refused continuations are recorded
@@ -83,7 +83,7 @@ def is_the_live_one(case: Case) -> None:
     asked, played = (ahead if case.choice.spec.prepares_ahead else sourced)(case, recordings)
     assert rounds_in(played) == live(case, asked)
     if not case.choice.spec.prepares_ahead and not case.choice.spec.prices_rounds:
-        counts = replay(asked, source_of(case), PRICES)
+        counts = replay(asked, source_of(case), JOINT)
         assert counts.parts == [counted(events_of(text)) for text in Run(case).decode(1)]
 
 
@@ -98,7 +98,7 @@ def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(dice: str) ->
     case = SHARED.but(dice=dice, vocab=6)
     study = RecordedSet(recorded(case))
     asked = study.texts(study.shown("confidence"))
-    found = rounds_in(play(asked, chain, PRICES, case.users))
+    found = rounds_in(play(asked, chain, JOINT, case.users))
     assert found == live(case, asked, chained)
     assert {drafted for rounds in found for drafted, *_ in rounds} >= {2, 4}, "the model alone, and after a copy"
 
@@ -169,7 +169,7 @@ def recorded(case: Case) -> list[Recording]:
 def sourced(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
     study = RecordedSet([*recordings])
     asked = study.texts(study.shown(case.choice.sees, some_classifier()))
-    return asked, play(asked, source_of(case), PRICES, case.users)
+    return asked, play(asked, source_of(case), JOINT, case.users)
 
 
 def source_of(case: Case) -> Callable[[], Source]:
@@ -181,7 +181,7 @@ def source_of(case: Case) -> Callable[[], Source]:
 
 def ahead(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
     asked = [*map(track_of, recordings)]
-    return asked, simulate_together(asked, plan_of(case.choice, case.vocab, None), PRICES, case.users)
+    return asked, simulate_together(asked, plan_of(case.choice, case.vocab, None), JOINT, case.users)
 
 
 def live(case: Case, asked: Sequence[RecordedText], make: Callable[[Parts], Drafter] | None = None) -> list[Rounds]:

@@ -60,7 +60,7 @@ def table_draft(vocab: int, seed: int) -> TableRunner:
 
 
 def is_exact_and_told(case: Case, process: DraftProcess | None = None) -> None:
-    run = Run(case, process)
+    run = Run(case, process=process)
     for number, text in enumerate(run.decode(case.users)):
         decoded, events = text.decoded, events_of(text)
         if case.sampling.fixes_the_text:

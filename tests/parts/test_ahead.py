@@ -12,9 +12,9 @@ from typing import Any, ClassVar
 import pytest
 import torch
 
-from decoding.choice import Choice, choose
+from decoding.choice import choose
 from decoding.core.ending import Decoded, Ending
-from decoding.core.loop import Batch
+from decoding.core.loop import Batch, decode_all
 from decoding.core.sequence import Sequence, SharedPass
 from decoding.dice.choosing import LaunchedToken, Look, Picker, Pickers
 from decoding.dice.dice import FixedDice
@@ -30,7 +30,7 @@ from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import LONG, TEXT
 from tests.kit.rehearsal import Calling, Launching, captured_runner, launching_on, on_a_gpu, rehearse
 from tests.kit.waiting import refusing_waits
-from tests.kit.worlds import World, label
+from tests.kit.worlds import World
 
 ALONE, STATIC = choose("autoregressive"), choose("static", {"lookahead": 4})
 SETTINGS: list[dict[str, Any]] = [
@@ -109,30 +109,22 @@ def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path
         weigh(logits)
 
     sequence.launch_verdict = looked  # type: ignore[method-assign]
-    batch = Batch()
     with torch.inference_mode():
-        batch.admit(sequence)
-        while batch.sequences:
-            batch.step()
+        decode_all([sequence])
     assert begun == [True] * 11 + [False]
 
 
-@pytest.mark.parametrize("by", [STATIC], ids=label)
-def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path, by: Choice) -> None:
+def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path) -> None:
     first = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     sampling = Sampling(max_new_tokens=20, temperature=0.9, repetition_penalty=1.3, ignore_eos=True)
     together: list[Sequence] = []
-    batch = Batch()
+    for number in range(3):
+        runner, draft = first.model.new_runner(), first.model.new_runner()
+        rehearse(runner)
+        world = World(runner, draft, pickers=Launching)
+        together.append(world.sequence(STATIC, TEXT[number : number + 6], sampling, 3, None, Recorder()))
     with torch.inference_mode():
-        for number in range(3):
-            runner, draft = first.model.new_runner(), first.model.new_runner()
-            rehearse(runner)
-            world = World(runner, draft, pickers=Launching)
-            made = world.sequence(by, TEXT[number : number + 6], sampling, 3, None, Recorder())
-            together.append(made)
-            batch.admit(made)
-        while batch.sequences:
-            batch.step()
+        decode_all(together)
     for number, each in enumerate(together):
         assert each.decoded == decoded(first, waits(), sampling, TEXT[number : number + 6])
 

@@ -34,7 +34,7 @@ def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClas
 @pytest.mark.parametrize("network", OF_DRAFTS[:1])
 def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, network) -> None:  # type: ignore[no-untyped-def]
     drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
-    ours, both = How().train(network, drafts, drafts), How("sources").train(network, labelled, labelled)
+    [ours], [both] = How().train([network], drafts, drafts), How("sources").train([network], labelled, labelled)
     torch.testing.assert_close(both(drafts.rows), ours(drafts.rows))
     for ahead in range(40):
         assert both.unrolled(ahead) == ours.unrolled(ahead)  # no more units to ask
@@ -65,11 +65,11 @@ def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are(is_of_two
 
 def test_a_training_may_begin_from_the_parts_of_another(labelled) -> None:  # type: ignore[no-untyped-def]
     how = How("sources")
-    first = how.train(OF_DRAFTS[1], labelled, labelled)
+    [first] = how.train(OF_DRAFTS[1:], labelled, labelled)
     assert OF_DRAFTS[1].fits(first.drafted) and first.copied and OF_COPIES.fits(first.copied)
     told = dict[str, list[training.Progress]](warm=[], cold=[])
-    How("sources", first).train(OF_DRAFTS[1], labelled, labelled, told["warm"].append)
-    how.train(OF_DRAFTS[1], labelled, labelled, told["cold"].append)
+    How("sources", first).train(OF_DRAFTS[1:], labelled, labelled, told["warm"].append)
+    how.train(OF_DRAFTS[1:], labelled, labelled, told["cold"].append)
     assert told["warm"][0].held_out_loss < told["cold"][0].held_out_loss
 
 
@@ -101,4 +101,4 @@ def test_too_few_copied_tokens_are_refused_by_their_kind(labelled) -> None:  # t
     is_copied = labelled.rows[:, features.NAMES.index("copied")] > 0
     few = labelled.only(~is_copied | (is_copied.cumsum(0) <= 10))
     with pytest.raises(BadStrategy, match="give 10 copied tokens and at least 200 are needed"):
-        How("sources").train(NETWORKS["sources"][0], few, labelled)
+        How("sources").train(NETWORKS["sources"][:1], few, labelled)

@@ -12,7 +12,6 @@ from decoding.models.devices import (
     device_called,
     free_bytes,
     give_back,
-    indexed,
     is_lost,
     name_of,
     sent_to,
@@ -58,19 +57,8 @@ def test_unless_told_otherwise_one_core_stays_free_however_often_it_is_asked() -
         set_threads(before)
 
 
-def test_a_device_has_the_number_that_its_tensors_name() -> None:
-    assert str(indexed(torch.device("cuda"))) == "cuda:0"
-    assert indexed(torch.device("cuda", 1)) == torch.device("cuda", 1)
-    assert indexed(CPU) == CPU
-
-
 def test_attention_does_not_build_a_plan_for_each_length() -> None:
     assert not torch.backends.cuda.cudnn_sdp_enabled()
-
-
-def test_numbers_arrive_as_they_were_sent() -> None:
-    assert sent_to(CPU, [[1, 2], [3, 4]]).tolist() == [[1, 2], [3, 4]]
-    assert sent_to(CPU, [], torch.int64).dtype == torch.int64
 
 
 @pytest.mark.parametrize(

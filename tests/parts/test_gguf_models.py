@@ -20,7 +20,7 @@ from decoding.errors import BadCheckpoint
 from decoding.models.checkpoints import load, tokenizer_of
 from decoding.models.fast.rope import frequencies
 from decoding.models.folder import inspect
-from decoding.models.gguf.header import FORMATS, LARGEST_HEADER, read_gguf
+from decoding.models.gguf.header import FORMATS, read_gguf
 from decoding.models.gguf.reading import write_folder
 from decoding.models.gguf.tokenizer import FileVocabulary, check_tokenizer
 from decoding.vocabularies.fit import check_pair
@@ -30,10 +30,8 @@ from tests.kit.models import LLAMA, LLAMA3, YARN
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", LLAMA),
-    "llama, tied": ("llama", LLAMA | {"tie_word_embeddings": True}),
     "llama, biases": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True}),
     "llama, YaRN": ("llama", LLAMA | {"rope_parameters": YARN}),
-    "llama, linear": ("llama", LLAMA | {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 1e4}}),
     "llama 3": (
         "llama",
         LLAMA | {"rope_parameters": LLAMA3 | {"rope_theta": 5e5, "original_max_position_embeddings": 64}},
@@ -79,7 +77,7 @@ def test_a_byte_level_tokenizer_gives_the_ids_that_it_gave(tmp_path: Path, name:
     assert now.inner.chat_template == "{{ messages[0].content }}"
 
 
-@pytest.mark.parametrize("form", ["Q8_0", "Q4_0", "Q4_1", "Q5_0", "F16", "BF16"])
+@pytest.mark.parametrize("form", ["Q8_0", "Q4_1", "F16", "BF16"])
 def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, form: str) -> None:
     values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **LLAMA | BLOCKS), tmp_path / "f32.gguf"))
     kind = GGMLQuantizationType[form]
@@ -93,7 +91,7 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, f
     assert isinstance(load(folder).runner.facts.context, int)
 
 
-@pytest.mark.parametrize("form", ["Q4_K", "Q5_K", "Q6_K"])
+@pytest.mark.parametrize("form", ["Q4_K", "Q6_K"])
 def test_mixed_quantisation_is_read_too(tmp_path: Path, form: str) -> None:
     """The gguf package reads these formats and does not write them, so the blocks are made up."""
     sizes = LLAMA | {"hidden_size": 256, "num_attention_heads": 4}
@@ -180,22 +178,18 @@ def with_value(key: str, new: Any) -> Callable[[Path], object]:
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no file": (lambda file: file.unlink(), "cannot be read: No such file"),
-    "empty": (lambda file: file.write_bytes(b""), "ends within its header"),
     "wrong magic": (header(magic=b"GGML"), "does not begin with GGUF"),
     "torn": (torn, "its header describes [0-9,]+ bytes and the file has"),
     "big-endian": (header(version=3 << 24), "or big-endian"),
     "huge count of tensors": (header(tensors=2**63), "claims .* tensors"),
-    "huge count of values": (header(values=2**40), "claims .* values"),
     "huge text": (value("a", 8, struct.pack("<Q", 2**50)), "claims .* bytes of one text"),
     "huge list": (value("a", 9, struct.pack("<IQ", 5, 2**50)), "claims .* items of lists"),
     "list that the file lacks": (value("a", 9, struct.pack("<IQ", 12, 1 << 21)), "ends within its header"),
-    "list of lists": (value("a", 9, struct.pack("<IQ", 9, 1)), "damaged"),
     "unknown kind of value": (value("a", 99, b""), "damaged"),
     "one of several parts": (with_value("split.count", 3), "one of 3 parts.*llama-gguf-split --merge"),
     "another architecture": (with_value("general.architecture", "mamba"), "architecture 'mamba'.*llama-server"),
     "experts": (with_value("llama.expert_count", 8), "sets llama.expert_count"),
     "no width": (with_value("llama.embedding_length", 0), "embedding_length 0; it must be one whole number"),
-    "a width for each layer": (with_value("llama.attention.head_count_kv", [1, 2, 2]), "head_count_kv .*one whole"),
     "another model's width": (with_value("llama.feed_forward_length", 160), "belong to different models"),
     "other positions": (with_value("llama.rope.scaling.type", "longrope"), "rotary positions of the kind 'longrope'"),
     "half turned": (with_value("llama.rope.dimension_count", 4), "turns 4 of 8"),
@@ -214,10 +208,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "two tokens of one text": (
         changed(lambda values, arrays: values["tokenizer.ggml.tokens"].__setitem__(9, "a")),
         "two of one text",
-    ),
-    "an endless token": (
-        changed(lambda values, arrays: values["tokenizer.ggml.tokens"].__setitem__(9, "a" * (1 << 20))),
-        "more than 512 characters",
     ),
     "kinds of fewer tokens": (with_value("tokenizer.ggml.token_type", [1, 1]), "kinds of 2"),
 }
@@ -239,13 +229,3 @@ def test_a_file_is_refused_in_a_sentence(tmp_path: Path, written: bytes, case: s
         made(file)
     assert "\n" not in str(refusal.value)
     assert str(refusal.value).endswith(".")
-
-
-def test_a_header_without_end_is_read_within_its_bound(tmp_path: Path) -> None:
-    file = tmp_path / "model.gguf"
-    with file.open("wb") as opened:
-        opened.write(b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + struct.pack("<Q", 1) + b"a")
-        opened.write(struct.pack("<IIQ", 9, 12, 2 << 20))
-        opened.truncate(LARGEST_HEADER * 4)  # a hole of the file system
-    with pytest.raises(BadCheckpoint, match=r"twice, or holds no tensors|dimensions"):
-        read_gguf(file)

@@ -30,26 +30,14 @@ CLOSE = 2e-3  # of a log probability
 
 WIDE = LLAMA | {"hidden_size": 96, "head_dim": 32, "num_attention_heads": 3, "num_key_value_heads": 1}
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "llama": ("llama", LLAMA),
-    "llama, tied": ("llama", LLAMA | {"tie_word_embeddings": True}),
     "llama, biases": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True}),
-    "llama, wide heads": ("llama", LLAMA | {"head_dim": 32}),
-    "llama, rope linear": (
-        "llama",
-        LLAMA | {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e3}},
-    ),
     "llama, rope llama3": (
         "llama",
         LLAMA | {"rope_parameters": LLAMA3 | {"rope_theta": 5e5, "original_max_position_embeddings": 16}},
     ),
-    "llama, rope yarn": ("llama", WIDE | {"rope_parameters": YARN}),
     "llama, rope yarn, factor": ("llama", WIDE | {"rope_parameters": YARN | {"attention_factor": 1.3}}),
-    "llama, rope yarn, mscale": ("llama", WIDE | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
-    "mistral": ("mistral", LLAMA | {"sliding_window": None}),
-    "qwen2": ("qwen2", LLAMA),
     "qwen2, rope yarn": ("qwen2", WIDE | {"rope_parameters": YARN}),
     "qwen3": ("qwen3", LLAMA | {"head_dim": 16}),
-    "gpt2": ("gpt2", GPT2),
     "gpt2, inner, untied": ("gpt2", GPT2 | {"n_inner": 100, "tie_word_embeddings": False}),
 }
 

@@ -25,6 +25,7 @@ from decoding.models.tokenizer_files import read_tokenizer
 from decoding.prompts.prompt import PromptItem
 from decoding.vocabularies.fit import check_pair
 from tests.kit.models import LLAMA, OTHERS, save
+from tests.kit.pairs import sentences
 
 
 @pytest.fixture(scope="session")
@@ -172,7 +173,7 @@ def test_an_end_token_that_is_no_id_is_refused(folder: Path, value: object) -> N
 def test_an_end_token_outside_the_vocabulary_ends_nothing_and_is_remarked(folder: Path, saved: Path) -> None:
     (folder / "generation_config.json").write_text('{"eos_token_id": [3, 50256]}')
     assert inspect(folder).end_tokens == {3}
-    assert any("end token 50256 is none of its 97 tokens" in said for said in check_pair(folder, saved).sentences)
+    assert any("end token 50256 is none of its 97 tokens" in said for said in sentences(check_pair(folder, saved)))
 
 
 # Tokenizers -----------------------------------------------------------------------------------------------------------
@@ -253,7 +254,7 @@ def test_a_rope_that_changes_with_the_length_ends_the_context_where_it_does(
     draft = save(tmp_path / "draft", "llama", seed=1, **SMALL)
     target, other = load(folder), load(draft)
     assert (target.folder.made_for, target.runner.context) == (128, 40)
-    assert any("The pair holds 40 tokens: past 40" in said for said in check_pair(folder, draft).sentences)
+    assert any("The pair holds 40 tokens: past 40" in said for said in sentences(check_pair(folder, draft)))
 
     choices = parse_choices("autoregressive,static:4,threshold:0.1")
     pair = ModelPair(target.runner, other.runner, target.tokenizer, frozenset(), torch.float32)

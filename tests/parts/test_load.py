@@ -124,18 +124,15 @@ def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_on
     assert whole and whole.target.context == world.target.context
 
 
-def test_prices_of_shared_passes_are_measured_in_small_caches() -> None:
+def test_prices_of_shared_passes_are_measured_in_small_caches_for_texts_as_long_as_those_of_one_text() -> None:
     world = pair()
     places = CachePool(world.target.model, world.draft.model if world.draft else None)
-    assert measure(world, 2, SAMPLINGS["greedy"], places=places).target.keys() == {1, 2}
+    one = CostModel({1: [(1, 1.0)]}, context=Context(10_000, 10_000, target=0.1, draft=0.01))
+    together = measure(world, 2, SAMPLINGS["greedy"], places=places, like=one)
+    assert together.target.keys() == {1, 2} and together.context == one.context
+    assert together.verify(2, 2) > 2 * 0.1 * 9_000 and together.draft(1) > 90
     place = places.take(2, ROOM)
     assert place and place.target.context == ROOM < world.target.context
-
-
-def test_prices_of_shared_passes_are_for_texts_as_long_as_those_of_one_text() -> None:
-    one = CostModel({1: [(1, 1.0)]}, context=Context(10_000, 10_000, target=0.1, draft=0.01))
-    together = measure(pair(), 2, SAMPLINGS["greedy"], like=one)
-    assert together.context == one.context and together.verify(2, 2) > 2 * 0.1 * 9_000 and together.draft(1) > 90
 
 
 def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:
@@ -326,7 +323,7 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
 
 
 def at_loads(gains: abc.Mapping[Load, tuple[float, float, float]]) -> dict[str, Any]:
-    """What is said of static:4 beside autoregressive with such gains (ratio, low, high) at these loads."""
+    """Return what is said of static:4 beside autoregressive with such gains (ratio, low, high) at these loads."""
     base = {load: f"autoregressive{load.suffix}" for load in gains}
     races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
     rows = [

@@ -13,6 +13,7 @@ import pytest
 from decoding.errors import BadCheckpoint, BadPair
 from decoding.vocabularies.fit import PairReport, check_pair
 from tests.kit.models import LLAMA, save
+from tests.kit.pairs import sentences
 
 SMALL = LLAMA | {"hidden_size": 12, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 
@@ -45,7 +46,7 @@ def test_a_pair_that_fits(pair: tuple[Path, Path]) -> None:
     report = check_pair(*pair)
     assert report.fits
     assert set(levels(report).values()) == {"fits"}
-    assert "Both have the same 97 tokens." in report.sentences
+    assert "Both have the same 97 tokens." in sentences(report)
     kv = (3 * 2 * 2 * 8 + 2 * 2 * 6) * 4 * 128
     assert report.memory_bytes == report.target.weight_bytes + report.draft.weight_bytes + kv
     report.require()
@@ -58,8 +59,9 @@ def test_two_tokenizers_are_remarked_on_with_what_they_share(pair: tuple[Path, P
     edit(pair[1] / "tokenizer.json", swap)
     report = check_pair(*pair)
     report.require()
-    assert report.sentences[0].startswith("The tokenizers differ: 2 ids mean different things; 5 is 'w5' to the target")
-    assert report.sentences[1].startswith("The target shares 97 of the draft's 97 tokens (100 %). They are about")
+    told = sentences(report)
+    assert told[0].startswith("The tokenizers differ: 2 ids mean different things; 5 is 'w5' to the target")
+    assert told[1].startswith("The target shares 97 of the draft's 97 tokens (100 %). They are about")
     assert report.shared and (report.shared.to_target[5], report.shared.to_target[6]) == (6, 5)
 
 
@@ -82,7 +84,7 @@ def test_a_draft_with_fewer_tokens_and_merges_is_not_said_to_have_the_same(pair:
     edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1", "w 2"]))
     edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
     edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"]["vocab"].pop("w96"))
-    told = check_pair(*pair).sentences[0]
+    told = sentences(check_pair(*pair))[0]
     assert "differ: the target's has 97 tokens and 2 merges, the draft's 96 and 1" in told
     assert "same tokens" not in told
 
@@ -92,13 +94,13 @@ def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> No
     shutil.copy(pair[0] / "tokenizer.json", padded)
     report = check_pair(pair[0], padded)
     assert report.fits
-    assert any("differ by padding alone" in sentence for sentence in report.sentences)
+    assert any("differ by padding alone" in sentence for sentence in sentences(report))
 
 
 def test_a_draft_that_lacks_tokens_of_the_target_shares_the_others(pair: tuple[Path, Path], tmp_path: Path) -> None:
     target = save(tmp_path / "wider", "llama", **LLAMA | {"vocab_size": 99})
     report = check_pair(target, pair[1])
-    assert "2 tokens, 'w97' first, have ids that not both models know" in report.sentences[0]
+    assert "2 tokens, 'w97' first, have ids that not both models know" in sentences(report)[0]
     assert report.shared and report.shared.to_target == {number: number for number in range(97)}
 
 
@@ -146,19 +148,19 @@ def test_what_changes_no_text_is_a_remark(pair: tuple[Path, Path], case: str) ->
     change(pair[1])
     report = check_pair(*pair)
     assert report.fits
-    assert says in report.sentences[0]
+    assert says in sentences(report)[0]
 
 
 def test_a_draft_as_large_as_its_target_is_remarked_on(pair: tuple[Path, Path]) -> None:
-    assert any("same model" in sentence for sentence in check_pair(pair[0], pair[0]).sentences)
-    assert any("large for its target" in sentence for sentence in check_pair(*reversed(pair)).sentences)
+    assert any("same model" in sentence for sentence in sentences(check_pair(pair[0], pair[0])))
+    assert any("large for its target" in sentence for sentence in sentences(check_pair(*reversed(pair))))
 
 
 def test_a_text_longer_than_the_pair_holds_does_not_fit(pair: tuple[Path, Path]) -> None:
     assert check_pair(*pair, context=128).fits
     report = check_pair(*pair, context=129)
     assert not report.fits
-    assert report.sentences[0].startswith("A text of 129 tokens was asked for, and the pair holds 128")
+    assert sentences(report)[0].startswith("A text of 129 tokens was asked for, and the pair holds 128")
 
 
 def test_a_broken_tokenizer_is_a_bad_checkpoint(pair: tuple[Path, Path]) -> None:

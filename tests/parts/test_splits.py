@@ -37,11 +37,6 @@ def test_a_set_whose_categories_repeat_gets_every_category_in_every_split() -> N
         assert Counter(prompt.category for prompt in part) == dict.fromkeys(categories, each)
 
 
-def test_what_a_prompt_is_dealt_to_depends_on_texts_and_not_on_their_order() -> None:
-    texts = [f"text {i}" for i in range(30)]
-    assert parts(Splits.of(prompts(texts))) == parts(Splits.of(prompts(texts[::-1])))
-
-
 def test_a_text_in_several_given_splits_stays_in_the_last_one_and_that_is_told() -> None:
     shared = prompts(["one", "two", "three"], "train") + prompts(["two", "four"], "validation")
     found = Splits.of(shared + prompts(["three", "four", "five"], "test"))

@@ -157,10 +157,8 @@ def test_the_draft_stays_on_its_core() -> None:
 @pytest.mark.parametrize(
     ("cores", "device", "said"),
     [
-        (Cores(2, (0,), (1,)), "cpu", "2 cores: target on 0, draft on 1"),
         (Cores(8, tuple(range(7)), (7,)), "cpu", "8 cores: target on 0-6, draft on 7"),
         (Cores(3, (0, 2), (4,)), "cpu", "3 cores: target on 0, 2, draft on 4"),
-        (Cores(8), "cpu", "8 cores, one of them for the draft; this system does not let us choose which"),
         (Cores(8, tuple(range(7)), (7,)), "cuda:0", "cuda:0 for the target, core 7 for the draft"),
     ],
 )

@@ -26,6 +26,7 @@ from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
 from decoding.vocabularies.fit import check_pair
 from tests.kit.models import LLAMA, save
+from tests.kit.pairs import sentences
 from tests.kit.worlds import some_classifier
 
 PROMPTS = [
@@ -113,7 +114,7 @@ def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: Mo
 def test_it_is_looked_at_as_a_pair_is(folders: tuple[Path, Path]) -> None:
     report = check_pair(folders[0], None)
     assert report.fits and report.models == (report.target,)
-    assert "There is no draft: strategies that need a draft model cannot run." in report.sentences
-    assert "It was made for 128 tokens." in report.sentences
+    assert "There is no draft: strategies that need a draft model cannot run." in sentences(report)
+    assert "It was made for 128 tokens." in sentences(report)
     assert report.memory_bytes == report.target.weight_bytes + 3 * 2 * 2 * 8 * 4 * 128
     assert report.memory_bytes < check_pair(*folders).memory_bytes

@@ -12,8 +12,6 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
 from webapp.core.problems import NotSignedIn
 
-OPERATOR = "operator"
-
 
 class SignedIn(BasePermission):
     def has_permission(self, request: Request, view: Any) -> bool:
@@ -29,20 +27,16 @@ class HasRight(SignedIn):
         super().has_permission(request, view)
         actor: Any = request.auth
         actor.require(_right(view, request.method))
-        if _is_for_operator(view):
+        if getattr(view, "for_operator", False):
             actor.require_operator()
         return True
 
     def needed(self, view: Any, method: str) -> str:
         """Name the right that an operation needs, for the schema."""
-        return OPERATOR if _is_for_operator(view) else _right(view, method).name.lower()
+        return "operator" if getattr(view, "for_operator", False) else _right(view, method).name.lower()
 
 
 def _right(view: Any, method: str | None) -> Right:
     usual = Right.READ if method in SAFE_METHODS else Right.SUBMIT
     needs: dict[str, Right] = getattr(view, "needs", {})
     return needs.get(getattr(view, "action", None) or "", usual)
-
-
-def _is_for_operator(view: Any) -> bool:
-    return bool(getattr(view, "for_operator", False))

@@ -23,7 +23,7 @@ from decoding.public import (
 from webapp.accounts.serializers import Name
 from webapp.comparisons import specs
 from webapp.comparisons.models import Comparison, Run, Sample
-from webapp.core.api import Input, Output
+from webapp.core.api import Input, Named, Output
 from webapp.core.fields import Plain, Several, Table
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
@@ -153,11 +153,6 @@ class RunInside(Output):
     class Meta:
         model = Run
         fields = ("id", "number", "strategy", "params", "label", "concurrency", "rate", "recorded")
-
-
-class Named(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    name = serializers.CharField()
 
 
 SERVERS_ONLY = "null: servers are compared alone"

@@ -56,16 +56,6 @@ def _models_of(row: Row) -> str:
     return " / ".join(filter(None, (row["target__name"], row["draft__name"])))
 
 
-def _trainings(actor: Actor) -> QuerySet[Any]:
-    """Trainings that have made no classifier yet: then that has the page."""
-    return Training.objects.filter(job__in=Job.objects.visible_to(actor), classifier=None)
-
-
-def _upload_url(row: Row) -> str:
-    """Return the list of uploads, searched for this one: an upload has no page of its own."""
-    return f"{reverse('uploads')}?{urlencode({'q': row['name']})}"
-
-
 KINDS = (
     thing("Comparison", Comparison, "comparison"),
     thing("Pair", Pair, "pair", also=("target__name", "draft__name"), about=_models_of),
@@ -73,7 +63,11 @@ KINDS = (
     thing("Prompts", Dataset, "dataset"),
     thing("Server", Endpoint, "endpoint"),
     thing("Classifier", Classifier, "classifier"),
-    Findable("Training", _trainings, lambda row: reverse("training", args=[row["pk"]])),
+    Findable(
+        "Training",  # that has made no classifier yet: then that has the page
+        lambda actor: Training.objects.filter(job__in=Job.objects.visible_to(actor), classifier=None),
+        lambda row: reverse("training", args=[row["pk"]]),
+    ),
     thing("Study", Study, "study"),
     thing(
         "Run",
@@ -85,7 +79,11 @@ KINDS = (
         about=lambda row: f"{row['comparison__name']}, {moment(row['created'])}",
     ),
     thing("Job", Job, "job", name="title"),
-    Findable("Upload", lambda actor: Upload.objects.visible_to(actor), _upload_url),
+    Findable(
+        "Upload",  # has no page of its own: its list is searched for it
+        lambda actor: Upload.objects.visible_to(actor),
+        lambda row: f"{reverse('uploads')}?{urlencode({'q': row['name']})}",
+    ),
 )
 ACTIONS = {
     "new-comparison": "New comparison: compare strategies",

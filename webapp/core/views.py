@@ -33,21 +33,15 @@ def of_problem(request: HttpRequest, problem: Problem) -> HttpResponse:
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
-    return refused(
-        request,
-        404,
-        "not-found",
-        "There is no page at this address, or you may not see it.",
-        "Check the address.",
-    )
+    detail = "There is no page at this address, or you may not see it."
+    return refused(request, 404, "not-found", detail, "Check the address.")
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, DisallowedHost):
         detail = "The host in the address of this request is not one that Drafthouse answers for."
-        return refused(
-            request, 400, "unknown-host", detail, "Use another address, or have the operator allow this one."
-        )
+        hint = "Use another address, or have the operator allow this one."
+        return refused(request, 400, "unknown-host", detail, hint)
     return refused(request, 400, "bad-request", "This request cannot be read.")
 
 
@@ -73,9 +67,8 @@ def server_error(request: HttpRequest) -> HttpResponse:
         case RedisError():
             return _away(request, "broker")
     detail = "Drafthouse failed to answer. The server's log has the reason."
-    return refused(
-        request, 500, "server-error", detail, "Try again. If it fails again, tell the operator the reference below."
-    )
+    hint = "Try again. If it fails again, tell the operator the reference below."
+    return refused(request, 500, "server-error", detail, hint)
 
 
 def _away(request: HttpRequest, what: str) -> HttpResponse:

@@ -11,14 +11,16 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import ExitStack
 from functools import partial
 from urllib.parse import parse_qs
 
 from channels.db import database_sync_to_async
 from channels.generic.websocket import AsyncWebsocketConsumer
+from django.conf import settings
 from django.core.exceptions import ObjectDoesNotExist
+from django.http.request import split_domain_port, validate_host
 from django.utils import timezone
 
 from webapp.accounts import actor as actors
@@ -32,10 +34,9 @@ from webapp.core.subscriptions import SMALLEST_GAP, NewsSource, subscribed
 from webapp.live import tickets
 from webapp.live.following import Unreadable, read_follow
 from webapp.live.job_watch import JobWatch
-from webapp.live.origin import is_ours
 from webapp.live.watch import Watch
 
-Reading = tuple[str, bool]  # a message, empty if there is no news; and whether it is the last
+Message = tuple[str, bool]  # a message, empty if there is no news; and whether it is the last
 
 logger = logging.getLogger("drafthouse.live")
 HEARTBEAT = 15.0
@@ -46,6 +47,18 @@ NOT_SIGNED_IN, NOT_FOUND = 4001, 4004
 UNREADABLE = (4008, "That message cannot be read.")
 ALL_SENT = 1000
 BROKEN = (1011, "Drafthouse failed to answer. Open the socket again in a moment.")
+
+
+def is_ours(headers: Mapping[bytes, bytes], scheme: str) -> bool:
+    """Tell whether a page of ours asks. `scheme` is the socket's: a page that came without TLS may not open one with
+    it, because anybody on the way can have written that page."""
+    origin = headers.get(b"origin", b"").decode("latin-1")
+    host = headers.get(b"host", b"").decode("latin-1")
+    if origin in settings.CSRF_TRUSTED_ORIGINS:
+        return True
+    if not host or not validate_host(split_domain_port(host)[0], settings.ALLOWED_HOSTS):
+        return False
+    return origin in (f"https://{host}", *([] if scheme == "wss" else [f"http://{host}"]))
 
 
 class WatchSocket(AsyncWebsocketConsumer):
@@ -61,7 +74,7 @@ class WatchSocket(AsyncWebsocketConsumer):
         self.sending: asyncio.Task[None] | None = None
         self.ending: asyncio.Task[None] | None = None
         self.stirred = asyncio.Event()
-        self.inbox: list[Reading] = []
+        self.inbox: list[Message] = []
         self.asked: Watch | JobWatch | None = None  # the reading that is due
         self.show: Callable[[Frame], Frame] = lambda frame: frame
         self.ticket = self._ticket()
@@ -90,9 +103,9 @@ class WatchSocket(AsyncWebsocketConsumer):
         self.asked.follow(after, since)
         self.stirred.set()
 
-    def deliver(self, reading: Reading) -> None:
-        if reading[0]:
-            self.inbox.append(reading)
+    def deliver(self, message: Message) -> None:
+        if message[0]:
+            self.inbox.append(message)
             self.stirred.set()
 
     def end(self, problem: Problem) -> None:
@@ -194,7 +207,7 @@ class WatchSocket(AsyncWebsocketConsumer):
         return NotFound(f"There is no {self.what} with this id, or you may not see it.")
 
 
-def _read(watch: Watch | JobWatch, read: Callable[[], list[Frame]], show: Callable[[Frame], Frame]) -> Reading:
+def _read(watch: Watch | JobWatch, read: Callable[[], list[Frame]], show: Callable[[Frame], Frame]) -> Message:
     frames = read()
     return written(map(show, frames)) if frames else "", watch.is_over
 

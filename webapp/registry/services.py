@@ -64,23 +64,12 @@ def may_be_opened(path: str) -> bool:
     return ".." not in pure.parts and any(pure.is_relative_to(root) and pure != root for root in roots)
 
 
-@transaction.atomic
-def model_is_ready(*, model: LanguageModel, facts: Mapping[str, Any]) -> None:
-    """Store the facts of a model whose tokenizer the worker has loaded."""
-    model.state, model.facts, model.reason = Readiness.READY, {**model.facts, **facts}, ""
-    model.save(update_fields=["state", "facts", "reason"])
-
-
-@transaction.atomic
-def could_not_check_model(*, model: LanguageModel, reason: str) -> None:
-    model.reason = reason
-    model.save(update_fields=["reason"])
-
-
-@transaction.atomic
-def refuse_model(*, model: LanguageModel, reason: str) -> None:
-    model.state, model.reason = Readiness.REFUSED, reason
-    model.save(update_fields=["state", "reason"])
+def model_was_checked(
+    *, model: LanguageModel, state: Readiness, reason: str = "", facts: Mapping[str, Any] | None = None
+) -> None:
+    """Store what a worker found: the facts of a ready model, or the reason why it is refused, or still unchecked."""
+    model.state, model.reason, model.facts = state, reason, {**model.facts, **(facts or {})}
+    model.save(update_fields=["state", "reason", "facts"])
 
 
 # Pairs ----------------------------------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 from urllib.parse import urlencode
 from uuid import UUID
@@ -16,6 +17,7 @@ from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
+from webapp.core.templatetags.ui import count, plain, size
 from webapp.core.turns import takes_long
 from webapp.entries import services as entries
 from webapp.entries.api import NewName
@@ -23,7 +25,6 @@ from webapp.entries.models import Entry
 from webapp.entries.views import in_bin, listed
 from webapp.jobs import line
 from webapp.registry import lengths, prompt_sets, serializers, services
-from webapp.registry.facts import in_words
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
 from webapp.registry.pairing import unpaired
 from webapp.registry.prompt_form import PromptSetForm
@@ -43,6 +44,38 @@ RENAMED: dict[str, tuple[type[Entry], str]] = {
     "pairs": (Pair, "pair"),
     "datasets": (Dataset, "dataset"),
 }
+
+
+RUNNERS = {"fast": "our own", "transformers": "transformers", "table": "a table"}
+Words = Callable[[Any], str]
+
+
+def _tokens(number: Any) -> str:
+    return f"{count(number)} tokens"
+
+
+FACTS: dict[str, tuple[str, Words]] = {
+    "architecture": ("architecture", str),
+    "model_type": ("family", str),
+    "parameter_count": ("parameters", count),
+    "layer_count": ("layers", count),
+    "hidden_size": ("width", count),
+    "vocab_size": ("vocabulary", _tokens),
+    "context_length": ("context", _tokens),
+    "weight_bytes": ("weights", size),
+    "dtypes": ("number format", plain),
+    "gguf": ("dequantised from", lambda file: f"{file}; speeds are those of the dequantised weights"),
+    "runner": ("decoder", lambda name: RUNNERS.get(name, str(name))),
+    "end_tokens": ("end tokens", plain),
+    "reads_back": ("tokenizer gives text back", plain),
+}
+
+
+def in_words(facts: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each fact that is known."""
+    for name, (words, written) in FACTS.items():
+        if facts.get(name) is not None:
+            yield words, written(facts[name])
 
 
 @page(Right.READ)

@@ -65,7 +65,7 @@ def of_study(
     decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
     trained = decides.card if decides else {}
     doubt = misfit("This study", trained, recipe.sampling)
-    asked = workload.StudyRecipe(
+    study = workload.StudyRecipe(
         recipe.limit,
         recipe.sampling,
         loads,
@@ -74,7 +74,7 @@ def of_study(
         judges_copies=decides is not None and decides.knows_copies,
         is_undrafted=bool(pair.lacks),
     )
-    count = kind.samples(asked) if kind.samples else 0
+    count = kind.samples(study) if kind.samples else 0
     return StudyPlan(
         recipe.limit,
         count,

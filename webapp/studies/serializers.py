@@ -9,7 +9,7 @@ from rest_framework import serializers
 
 from decoding.public import published
 from webapp.accounts.serializers import Name
-from webapp.core.api import Input, Output, Visible
+from webapp.core.api import Input, Named, Output, Visible
 from webapp.core.fields import Several
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
@@ -102,15 +102,10 @@ class NewStudy(Input):
         return KINDS[value]
 
 
-class MadeOf(serializers.Serializer[Any]):
-    id = serializers.UUIDField()
-    name = serializers.CharField()
-
-
 class StudyRow(Output):
     kind = serializers.ChoiceField(choices=KIND_CHOICES, source="job.kind")
-    pair = MadeOf()
-    dataset = MadeOf()
+    pair = Named()
+    dataset = Named()
     job = JobRow()
 
     class Meta:
@@ -147,7 +142,7 @@ class DocumentOut(serializers.Serializer[Any]):
         allow_blank=True,
         help_text="why it is about copies alone, though the pair has a draft; else empty",
     )
-    classifier = MadeOf(required=False, allow_null=True, help_text="DISCO's, of a plan, a projection or papers")
+    classifier = Named(required=False, allow_null=True, help_text="DISCO's, of a plan, a projection or papers")
     methods = serializers.CharField(required=False, help_text="of papers: the methods paragraph")
 
 

@@ -42,7 +42,7 @@ class Examined(Report):
 
 def work(attempt: Attempt) -> None:
     from webapp.registry.endpoints import services as endpoints
-    from webapp.registry.models import Endpoint
+    from webapp.registry.models import Endpoint, Readiness
 
     endpoint = attempt.insist(lambda: Endpoint.objects.select_related("target").filter(job=attempt.job).first())
     if endpoint is None:
@@ -53,6 +53,10 @@ def work(attempt: Attempt) -> None:
                 found = report
     except DrafthouseError as refusal:
         sentence = str(refusal)
-        attempt.insist(lambda: endpoints.did_not_answer(job=attempt.job, reason=sentence))
+        attempt.insist(lambda: endpoints.was_checked(job=attempt.job, state=Readiness.REFUSED, reason=sentence))
         raise
-    attempt.insist(lambda: endpoints.answered(job=attempt.job, findings=found.findings, serves=found.model))
+    attempt.insist(
+        lambda: endpoints.was_checked(
+            job=attempt.job, state=Readiness.READY, findings=found.findings, serves=found.model
+        )
+    )

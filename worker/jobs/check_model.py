@@ -67,7 +67,7 @@ def work(attempt: Attempt) -> None:
     """Mark the model ready or refused. After trouble that is not the model's fault it stays unchecked, with the reason:
     another attempt may do better."""
     from webapp.registry import services as registry
-    from webapp.registry.models import LanguageModel
+    from webapp.registry.models import LanguageModel, Readiness
     from worker.materials import NotHere
 
     model = attempt.insist(lambda: LanguageModel.objects.select_related("upload").get(job=attempt.job))
@@ -80,10 +80,10 @@ def work(attempt: Attempt) -> None:
                 facts = report.facts
     except DrafthouseError as refusal:
         sentence = str(refusal)
-        attempt.insist(lambda: registry.refuse_model(model=model, reason=sentence))
+        attempt.insist(lambda: registry.model_was_checked(model=model, state=Readiness.REFUSED, reason=sentence))
         raise
     except (NotHere, NotNow, EngineDied) as trouble:
         sentence = str(trouble)
-        attempt.insist(lambda: registry.could_not_check_model(model=model, reason=sentence))
+        attempt.insist(lambda: registry.model_was_checked(model=model, state=model.state, reason=sentence))
         raise
-    attempt.insist(lambda: registry.model_is_ready(model=model, facts=facts))
+    attempt.insist(lambda: registry.model_was_checked(model=model, state=Readiness.READY, facts=facts))

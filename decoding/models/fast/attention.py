@@ -6,7 +6,6 @@ Queries [rows, heads, head_dim] are dealt: head h belongs to key head `h % kv_he
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol
 
 import torch
 import torch.nn.functional as F
@@ -17,12 +16,8 @@ from decoding.models.fast.kv import HIDDEN
 # Queries, storage [2, kv_heads, texts, slots, head_dim], the rows' positions [rows], and how far back they see ->
 # [rows, heads * head_dim]. Each text has as many rows, and a row sees the slots of its text up to its position.
 AttendChains = Callable[[Tensor, Tensor, Tensor, int | None], Tensor]
-
-
-class Attend(Protocol):
-    """[kv_heads, rows * group, head_dim] and twice [kv_heads, slots, head_dim] -> the shape of the first."""
-
-    def __call__(self, queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor: ...
+# Queries [kv_heads, rows * group, head_dim], keys and values [kv_heads, slots, head_dim], mask -> the shape of queries
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
 
 def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:

@@ -151,7 +151,7 @@ def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor
     hidden = keys > rows
     if window is not None:
         hidden |= keys <= rows - window
-    return torch.zeros(hidden.shape, device=hidden.device).masked_fill_(hidden, HIDDEN)
+    return _hide(hidden)
 
 
 class TreeMask:
@@ -162,7 +162,7 @@ class TreeMask:
         self._length, self._group, self._device = length, shape.group, device
         self._windows = set(shape.windows)
         self._parents: list[int] = []  # by row
-        self._seen: list[int] = []  # by row: tokens of the text that it sees
+        self.kept: list[int] = []  # by row: tokens of the text that belong to its path
         self._positions: list[int] = []  # by row
         self._first = 0  # row of the last step
         self._goes_on = False  # whether each row of the last step follows the one in its place of the step before
@@ -172,16 +172,12 @@ class TreeMask:
     def rows(self) -> int:
         return len(self._parents)
 
-    def leaves_at(self, row: int) -> int:
-        """Return how much of the text belongs to the path of a row."""
-        return self._seen[row]
-
     def grow(self, parents: Sequence[int]) -> list[int]:
         """Add rows, and return each one's position in its text."""
         first, end = self.rows, self._length + 1
         self._goes_on = first > 0 and [*parents] == [*range(self._first, first)]
         for parent in parents:
-            self._seen.append(self._seen[parent] if parent >= 0 else end + parent)
+            self.kept.append(self.kept[parent] if parent >= 0 else end + parent)
             self._positions.append(self._positions[parent] + 1 if parent >= 0 else end + parent)
             self._parents.append(parent)
         self._first = first
@@ -201,7 +197,7 @@ class TreeMask:
     def _whole(self) -> Tensor:
         first, length = self._first, self._length
         seen = torch.zeros(self.rows - first, length + self.rows, dtype=torch.bool)
-        seen[:, :length] = torch.arange(length) < torch.tensor(self._seen[first:])[:, None]
+        seen[:, :length] = torch.arange(length) < torch.tensor(self.kept[first:])[:, None]
         paths = [self._path(row) for row in range(first, self.rows)]
         rows = [row for row, path in enumerate(paths) for _ in path]
         seen[rows, [length + other for path in paths for other in path]] = True

@@ -33,17 +33,6 @@ Masks = dict[int | None, Tensor | None]
 Way = Callable[[int, Tensor], Tensor]  # layer, queries [rows, heads, head_dim] -> [rows, heads * head_dim]
 
 
-class Passes(Protocol):
-    captures: bool  # whether each growth of the cache costs new captures, so that it should grow seldom
-
-    def chain(self, ids: Tensor, start: int, need: int) -> Tensor: ...
-
-    def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor: ...
-
-    def forget(self) -> None:
-        """Get ready for another text."""
-
-
 class Follower(Protocol):
     """The token that the next pass of a text reads, and the choice after it, on the device."""
 
@@ -61,7 +50,7 @@ class Follower(Protocol):
 class SlicedPasses:
     """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
 
-    captures = False
+    captures = False  # whether each growth of the cache costs new captures, so that it should grow seldom
 
     def __init__(self, decoder: Decoder, cache: Cache, lean: Lean) -> None:
         """Passes over caches of one model share `lean`."""
@@ -78,7 +67,7 @@ class SlicedPasses:
         return self._read(ids, rows, count)
 
     def forget(self) -> None:
-        pass
+        """Get ready for another text."""
 
     def _read(self, ids: Tensor, rows: Rows, need: int) -> Tensor:
         hidden = self._lean.layered(*self._decoder.embedded(ids, rows), [rows], rows)
@@ -189,6 +178,9 @@ class StaticPasses:
         if static.graph is None:
             static.capture(self._capturing)
         return static.replay()
+
+
+Passes = SlicedPasses | StaticPasses
 
 
 def slots_for(seen: int, most: int) -> int:

@@ -159,9 +159,6 @@ class FastRunner:
         self._length += count
         return logits
 
-    def with_rows(self, ids: Tensor, start: int, where: Tensor, masks: Masks) -> tuple[Tensor, Rows]:
-        return ids, Rows(self.cache, self.decoder.shape, start, len(ids), where, masks)
-
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
         """Let `chain`, stored in `slots`, follow the first `length` tokens."""
         self.cache.move(slots, length)
@@ -221,12 +218,13 @@ class FastTree:
 
     def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
         """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        return self._runner.with_rows(*self._take(tokens, parents))
+        ids, start, where, masks = self._take(tokens, parents)
+        return ids, Rows(self._runner.cache, self._runner.decoder.shape, start, len(ids), where, masks)
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:
         check_open(self.is_open)
-        kept = self._mask.leaves_at(path[0]) if path else self._length
+        kept = self._mask.kept[path[0]] if path else self._length
         slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
         self._runner.adopt(kept, [self._tokens[row] for row in path], slots)
 
@@ -238,9 +236,9 @@ class FastTree:
         positions = self._mask.grow(parents)
         check_tree(self.is_open, positions, count, runner.context)
         check_ids(tokens, runner.vocab_size)
-        if runner.passes.captures and max(parents) < before:  # more steps follow, and each growth costs all captures
-            runner.cache.reserve(runner.context + DEEPEST * count, used=start)
-        runner.cache.reserve(start + count, used=start)
+        if start + count > runner.cache.slots:  # where passes are captured, each growth costs all captures
+            follow = DEEPEST if runner.passes.captures and max(parents) < before else 0
+            runner.cache.reserve(start + count * (1 + follow), used=start)
         runner.decoder.reach(max(positions) + 1)
         ids, where = sent_to(runner.device, [[*tokens], positions])
         self._tokens += tokens

@@ -6,6 +6,7 @@ draft is made, and by whom.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from decoding.ssd.policy.misses import Misses
 from decoding.trace.events import Backup
 
 Name = TypeVar("Name", bound=Hashable)  # of a text
+BACKUPS: tuple[Backup, ...] = ("neural", "ngram")  # that are tried in turn
 STINT = 8  # rounds in which one backup answers all misses, before the other is tried
 STINTS = 4  # with which a trial begins: two of each backup
 AGAIN = 16  # after so many stints of the faster backup, the other is tried once more
@@ -62,7 +64,8 @@ class Trial:
 
     def __init__(self, clock_ns: Callable[[], int] = time.perf_counter_ns) -> None:
         self._clock_ns = clock_ns
-        self._tried: dict[Backup, _Tried] = {"neural": _Tried(), "ngram": _Tried()}
+        self._tokens_of = {backup: RunningMean(TRIED) for backup in BACKUPS}  # of a batch's rounds
+        self._ns_of = {backup: RunningMean(TRIED) for backup in BACKUPS}
         self._round = self._rounds = self._tokens = 0
         self._began_ns = 0
         self._now: Backup = "neural"
@@ -80,7 +83,7 @@ class Trial:
 
     @property
     def faster(self) -> Backup:
-        return max(self._tried, key=lambda backup: self._tried[backup].tokens_per_ns)
+        return max(BACKUPS, key=lambda backup: self._tokens_of[backup].value / (self._ns_of[backup].value or math.inf))
 
     def _turn(self, number: int) -> None:
         """Begin a round, when the first text asks in it."""
@@ -88,8 +91,8 @@ class Trial:
             return
         now_ns = self._clock_ns()
         if number == self._round + 1 and self._rounds:
-            self._tried[self._before].tokens.add(self._tokens)
-            self._tried[self._now].ns.add(now_ns - self._began_ns)
+            self._tokens_of[self._before].add(self._tokens)
+            self._ns_of[self._now].add(now_ns - self._began_ns)
         self._round, self._began_ns, self._before, self._tokens = number, now_ns, self._now, 0
         self._now = self._next(self._rounds // STINT)
         self._rounds += 1
@@ -99,17 +102,6 @@ class Trial:
             return "ngram" if stint % 2 else "neural"
         slower: Backup = "ngram" if self.faster == "neural" else "neural"
         return slower if stint % AGAIN == 0 else self.faster
-
-
-class _Tried:
-    """Means of a batch's rounds under one backup."""
-
-    def __init__(self) -> None:
-        self.tokens, self.ns = RunningMean(TRIED), RunningMean(TRIED)
-
-    @property
-    def tokens_per_ns(self) -> float:
-        return self.tokens.value / self.ns.value if self.ns.value else 0.0
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,80 @@ from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.errors import DrafthouseError
-from decoding.models.runner import ModelRunner, Result, Steps, align, read_prompt
+from decoding.models.runner import Feed, ModelRunner, Result, Steps, TreePass, align, read_prompt
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices, echo_of
-from decoding.ssd.policy.together import RowBudget
-from decoding.ssd.speculator.drawing import Branch, CurrentDraft, DraftedChain, Drawing, Estimator
-from decoding.ssd.speculator.tree import BranchTree
+from decoding.ssd.speculator.drawing import Branch, CurrentDraft, DraftedChain, Drawing, DrawnRows, Estimator
 from decoding.trace.events import Backup, Origin, StopReason
 
 RECENT = 4  # last tokens of the text that identify a position for random tokens, with its length
+
+
+class BranchTree:
+    def __init__(
+        self,
+        runner: ModelRunner,
+        lengths: Sequence[int],
+        branches: Sequence[Branch],
+        most: int,
+        is_room_behind: bool,
+        drawing: Drawing,
+    ) -> None:
+        """`lengths` are those of the texts before the branches. `most` is the wanted depth for which there is room;
+        `is_room_behind` says whether the model could read on."""
+        self.branches = branches
+        self._grown = runner.grow()
+        end = len(runner.tokens) + 1
+        self._parents: Sequence[int] = [length - end for length in lengths]
+        self._rows = 0  # of the grown tree: a branch has one in each step
+        self._most = most
+        self._is_room_behind = is_room_behind
+        self._drawing = drawing
+        self._drawn: list[DrawnRows] = []  # per step [B, V]
+        self._last: Tensor | None = None  # logits [B, V] after the last tokens of finished branches
+        self._row_of = {(b.accepted, b.token): row for row, b in enumerate(self.branches)}
+
+    @property
+    def depth(self) -> int:
+        return len(self._drawn)
+
+    @property
+    def is_done(self) -> bool:
+        return self.depth == self._most or all(branch.stop for branch in self.branches)
+
+    @property
+    def can_round_off(self) -> bool:
+        return self.depth == self._most and self._last is None and self._is_room_behind
+
+    def step(self) -> Steps[None]:
+        """Draft one more token in every branch. A branch that has stopped keeps its row: rows are cheap, passes of
+        another shape are not."""
+        self._drawn.append(self._drawing.each(self.branches, (yield self._next()), self._most))
+
+    def round_off(self) -> Steps[None]:
+        """Read the last tokens too. The next preparation of any winner then opens without a pass."""
+        self._last = yield self._next()
+
+    def find(self, accepted: int, token: int) -> int | None:
+        """The row of the branch for this outcome, if there is one and it has a first token."""
+        return self._row_of.get((accepted, token)) if self._drawn else None
+
+    def won(self, row: int, room: int, lookahead: int) -> CurrentDraft:
+        """Return a branch as a draft of at most so many tokens."""
+        chain = self.branches[row].cut(room, lookahead)
+        count = len(chain.tokens)
+        last = self._last[row : row + 1] if self._last is not None and count == self.depth else None
+        rows = [step.row(row) for step in self._drawn[: count + 1]]
+        return CurrentDraft(chain=chain, rows=rows, branch=row, last=last)
+
+    def adopt(self, row: int) -> None:
+        """Continue the runner's text with this branch: a copy, no pass."""
+        self._grown.adopt(range(row, self._rows, len(self.branches)))
+
+    def _next(self) -> Feed:
+        count, parents, first = len(self.branches), self._parents, self._rows
+        self._rows += count
+        self._parents = range(first, self._rows)
+        return TreePass(self._grown, parents), [branch.ahead[-1] for branch in self.branches], count
 
 
 @dataclass(frozen=True)
@@ -94,16 +160,6 @@ class Preparation(NamedTuple):
     end_ns: int = 0
     idle_ns: int = 0  # from then until now
 
-    def after(self, began_ns: int, ended_ns: int) -> Preparation:
-        """Add a pass."""
-        return self._replace(
-            passes=self.passes + 1,
-            busy_ns=self.busy_ns + ended_ns - began_ns,
-            opening_ns=self.opening_ns or ended_ns - began_ns,
-            start_ns=self.start_ns or began_ns,
-            end_ns=ended_ns,
-        )
-
 
 NOTHING = Preparation()
 
@@ -152,11 +208,6 @@ class Speculator:
         self._rows = 0  # of a pass that prepares, over all texts
 
     @property
-    def budget(self) -> RowBudget:
-        """Rows for branches, which texts that are decoded together share."""
-        return self.policy.budget
-
-    @property
     def draft(self) -> Draft:
         """The draft that is with the target."""
         return self._current.draft
@@ -201,10 +252,6 @@ class Speculator:
         self._is_open = not current.draft.tokens
         self._posted_depth = 0
 
-    def note_draft(self, at_ns: int | None) -> None:
-        """Note that the target got the draft: now, or at `at_ns`."""
-        self.policy.pace.note_draft(at_ns)
-
     def ready(self) -> Sequence[Ready]:
         """Drafts that the target may take without asking, if the verdict comes now. Once for each depth, and none where
         more tokens or fewer might be worth the target's wait. A verdict by scores needs them, so there it asks."""
@@ -242,7 +289,7 @@ class Speculator:
         self._last_preparation, current = self.preparation(), self._current
         if drafted := len(current.draft.tokens):
             opened_ns = self._preparation.start_ns + self._preparation.opening_ns
-            self.budget.breadth.note_round(drafted, at_ns - (opened_ns or at_ns))
+            self.policy.budget.breadth.note_round(drafted, at_ns - (opened_ns or at_ns))
         if not self._is_open:
             self._adopt(current)  # the verdict came before any step: these branches are of the round before
         row = self._tree.find(asked.accepted, asked.token) if self._tree else None
@@ -366,14 +413,14 @@ class Speculator:
         tree = self._tree
         if tree is None or not tree.is_done:
             return tree is not None
-        return self.budget.hides and bool(tree.depth and tree.can_round_off)
+        return self.policy.budget.hides and bool(tree.depth and tree.can_round_off)
 
     @property
     def puts_off_step(self) -> bool:
         """Whether to wait for the verdict instead of taking a step."""
         assert self._tree
         tree, drafted = self._tree, len(self.draft.tokens)
-        return self.budget.hides and self.policy.puts_off_step(drafted, tree.depth, tree.is_done)
+        return self.policy.budget.hides and self.policy.puts_off_step(drafted, tree.depth, tree.is_done)
 
     def deepening(self) -> Steps[None]:
         """Take a step: one more token in every branch."""
@@ -392,7 +439,7 @@ class Speculator:
             branches=tuple(branch for branch in branches if branch[2]),
             idle_ns=time.perf_counter_ns() - found.end_ns,
             # In turn the target waits for all of it, also between passes that texts share.
-            busy_ns=found.busy_ns if self.budget.hides else found.end_ns - found.start_ns,
+            busy_ns=found.busy_ns if self.policy.budget.hides else found.end_ns - found.start_ns,
         )
 
     def _adopt(self, current: CurrentDraft) -> None:
@@ -462,7 +509,14 @@ class Speculator:
         """Do the work, and note how long it took."""
         began_ns = time.perf_counter_ns()
         result = yield from work
-        self._preparation = self._preparation.after(began_ns, time.perf_counter_ns())
+        ended_ns, found = time.perf_counter_ns(), self._preparation
+        self._preparation = found._replace(
+            passes=found.passes + 1,
+            busy_ns=found.busy_ns + ended_ns - began_ns,
+            opening_ns=found.opening_ns or ended_ns - began_ns,
+            start_ns=found.start_ns or began_ns,
+            end_ns=ended_ns,
+        )
         return result
 
 

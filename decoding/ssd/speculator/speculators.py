@@ -43,7 +43,7 @@ class Speculators:
         self._is_open = False
         run_together([text.guarded(text.answering(each, at_ns)) for text, each in zip(texts, asked, strict=True)])
         for text, each in zip(texts, asked, strict=True):  # none has its draft before all others
-            text.note_draft(at_ns if each.taken else None)
+            text.policy.pace.note_draft(at_ns if each.taken else None)
         return texts
 
     def step(self) -> bool:
@@ -75,7 +75,7 @@ class Speculators:
         self._is_open = True
         run_together([text.guarded(text.opening()) for text in texts])
         asked = {number: text.chosen for number, text in enumerate(texts)}
-        rows = texts[0].budget.rows(asked.values()) if texts else 0
+        rows = texts[0].policy.budget.rows(asked.values()) if texts else 0
         granted = shared_out(asked, rows)
         count = sum(len(chosen.outcomes) for chosen in granted.values())
         for number, text in enumerate(texts):

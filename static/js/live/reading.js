@@ -2,7 +2,7 @@
 
 import { say } from "../core/words.js";
 import { alike, matches, oracleAt } from "./bound.js";
-import { Side } from "./side.js";
+import { drawSide } from "./side.js";
 import { Strip, visible } from "./strip.js";
 import { begin } from "./trace.js";
 
@@ -18,7 +18,7 @@ export class Reading {
       onRound: (number, isHeld) => this.#choose(number, isHeld) });
     this.fixed = { runs, word: (token) => visible(word(token)), onRound: (number) => this.strip.choose(number) };
     this.beside = place.querySelector("#beside");
-    this.side = new Side(place.querySelector("#side"), word);
+    this.word = word;
     this.beside.addEventListener("change", () => this.last && this.#side());
     addEventListener("resize", () => this.last && this.#side());
     this.last = null;
@@ -58,7 +58,7 @@ export class Reading {
     for (const option of this.beside.options) option.disabled = Number(option.value) === run.number;
     const other = this.runs.find(({ number }) => number === Number(this.beside.value));
     const pair = other && other !== run ? [{ run, state }, { run: other, state: found.get(other.number) ?? begin() }] : null;
-    this.side.draw(pair);
+    drawSide(this.place.querySelector("#side"), this.word, pair);
     this.strip.text.hidden = pair !== null;
   }
 

@@ -43,7 +43,7 @@ export function lines(state, word, width = WIDTH) {
 }
 
 /** What the two have in common and what not, in a sentence. */
-export function compared(one, other, states) {
+function compared(one, other, states) {
   const [mine, theirs] = states.map((state) => state.tokens.map((token) => token.id));
   const length = Math.min(mine.length, theirs.length);
   let same = 0;
@@ -55,24 +55,15 @@ export function compared(one, other, states) {
 
 const partsIn = ({ rounds, deliveries }) => (deliveries.length ? `${deliveries.length} deliveries` : `${rounds.length} rounds`);
 
-export class Side {
-  constructor(place, word) {
-    this.place = place;
-    this.word = word;
-  }
-
-  /** `pair`: two runs with their states, or null for nothing beside. */
-  draw(pair) {
-    this.place.hidden = !pair;
-    if (!pair) return become(this.place);
-    const letters = Math.min(WIDTH, Math.max(24, Math.floor(this.place.parentElement.clientWidth / 9.1)));
-    const [above, below] = pair.map(({ state }) => lines(state, this.word, letters));
-    const rows = Array.from({ length: Math.max(above.length, below.length) }, (_, i) => sketch("div", { class: "pair" },
-      row(above[i], pair[0].run, false), row(below[i], pair[1].run, true)));
-    become(this.place,
-      sketch("p", { class: "quiet" }, compared(pair[0].run.name, pair[1].run.name, pair.map(({ state }) => state))),
-      ...rows);
-  }
+/** Draw a pair of runs with their states into a place, or nothing beside. */
+export function drawSide(place, word, pair) {
+  place.hidden = !pair;
+  if (!pair) return become(place);
+  const letters = Math.min(WIDTH, Math.max(24, Math.floor(place.parentElement.clientWidth / 9.1)));
+  const [above, below] = pair.map(({ state }) => lines(state, word, letters));
+  const rows = Array.from({ length: Math.max(above.length, below.length) }, (_, i) => sketch("div", { class: "pair" },
+    row(above[i], pair[0].run, false), row(below[i], pair[1].run, true)));
+  become(place, sketch("p", { class: "quiet" }, compared(pair[0].run.name, pair[1].run.name, pair.map(({ state }) => state))), ...rows);
 }
 
 /** The lower line repeats the words, so it is for the eye alone. */

@@ -146,7 +146,7 @@ STUDY, TRAINING = "studies/", "classifiers/train/"
 
 
 def test_where_texts_are_matched_studies_keep_what_the_target_alone_has(world, ready, matching_texts):
-    """What follows the draft used to fail in its job, and all else to be refused."""
+    """Studies that follow the draft used to fail in their job, and all others to be refused."""
 
     def launched(path, **asked):
         body = {**asked, "pair": str(matching_texts.pk), "dataset": str(ready[1].pk)}

@@ -19,6 +19,7 @@ from webapp.comparisons.report import names_of, report, so_far, step
 from webapp.jobs import services as jobs
 from webapp.registry import prompt_sets
 from webapp.registry import services as registry
+from webapp.registry.models import Readiness
 from webapp.sharing import services as sharing
 
 
@@ -69,7 +70,7 @@ def test_a_result_says_which_models_were_gguf_files_and_whose_speed_it_is(world)
     comparison = make.comparison(world.actor(world.bob))
     target = comparison.pair.target
     facts = {**target.facts, "gguf": "a GGUF file (Q4_K_M, 1 MB)"}
-    registry.model_is_ready(model=target, facts=facts)
+    registry.model_was_checked(model=target, state=Readiness.READY, facts=facts)
     make.decode_all(comparison)
     (warning,) = report(comparison)["warnings"]
     assert warning.startswith("The target was dequantised from a GGUF file (Q4_K_M, 1 MB)")

@@ -8,7 +8,7 @@ from decoding.ssd.memory import GIB
 from tests.kit import make
 from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job
+from webapp.jobs.models import Job, Worker
 from webapp.registry.models import LanguageModel
 
 MANY = {"strategy": "ssd", "params": {"lookahead": 64, "branches": 512}}  # 32 GiB of scores with 128 Ki tokens
@@ -34,34 +34,23 @@ def listens(name, gib, queue="cpu"):
     jobs.announce(name=name, queues=[queue], devices=[queue], versions={}, memory=memory)
 
 
-def test_no_worker_has_the_room(ask):
+def test_branches_that_no_worker_has_memory_for_are_refused_unless_nobody_can_say(ask):
+    assert ask().status_code == 202, "no worker is there yet"
+    Comparison.objects.all().delete()
+    Job.objects.all().delete()
     listens("small", 8)
     listens("larger", 31.5)
+    listens("gone", 96)
+    make.gone("gone")
     listens("roomy, elsewhere", 96, queue="gpu")
     answer = ask()
     said = answer.json()
     assert (answer.status_code, said["code"], said["field"]) == (400, "out-of-memory", "strategies.1")
     assert "needs at least 32.0 GiB" in said["detail"] and "has more than 31.5 GiB" in said["detail"]
     assert not Comparison.objects.exists() and not Job.objects.exists()
-
-
-def test_a_plan_says_so_too_and_another_queue_may_have_it(ask, world):
-    listens("small", 8)
-    listens("roomy", 96, queue="gpu")
-    assert ask(queue="gpu").status_code == 202
-    assert ask(strategies=[{"strategy": "ssd"}]).status_code == 202
-
-
-@pytest.mark.parametrize("workers", [[], [8, 32], [8, None]])
-def test_where_one_has_it_or_nobody_can_say_it_may_wait(ask, workers):
-    """Nobody is there yet, one has enough, or one is older and does not say what it has."""
-    for number, gib in enumerate(workers):
-        listens(f"w{number}", gib)
+    assert ask(queue="gpu").status_code == ask(strategies=[{"strategy": "ssd"}]).status_code == 202
+    listens("older", None)
+    assert ask().status_code == 202, "one is older and does not say what it has"
+    Worker.objects.filter(name="older").delete()
+    listens("enough", 32)
     assert ask().status_code == 202
-
-
-def test_who_is_gone_does_not_count(ask):
-    listens("roomy", 96)
-    make.gone("roomy")
-    listens("small", 8)
-    assert ask().status_code == 400

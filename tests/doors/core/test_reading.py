@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from rest_framework import serializers
 
-from tests.kit.everything import one_of_everything
 from webapp.accounts.models import Team
 from webapp.config import api_urls  # noqa: F401  which loads every serializer
 from webapp.core import reading
-from webapp.core.api import Output
 
 pytestmark = pytest.mark.django_db
 
@@ -33,25 +30,3 @@ def test_each_row_comes_once_in_order_and_one_that_goes_meanwhile_is_left_out():
     first = next(coming)
     Team.objects.filter(name=names[-2]).delete()
     assert [team.name for team in (first, *coming)] == [*names[:-2], names[-1]]
-
-
-def kinds_of_output() -> list[type[Output]]:
-    """Every serializer of rows that an app has, but for those that show rows in a way of their own."""
-    waiting, found = [Output], []
-    while waiting:
-        kind = waiting.pop()
-        waiting += kind.__subclasses__()
-        is_usual = kind.to_representation is Output.to_representation
-        found += [kind] if hasattr(kind, "Meta") and is_usual else []
-    return found
-
-
-def test_rows_are_shown_as_the_framework_shows_them(world):
-    one_of_everything(world)
-    actor, shown = world.actor(world.bob), set()
-    for kind in kinds_of_output():
-        for row in kind.Meta.model._default_manager.all()[:3]:
-            serializer = kind(row, context={"actor": actor})
-            assert serializer.data == serializers.ModelSerializer.to_representation(serializer, row), kind
-            shown.add(kind.Meta.model)
-    assert len(shown) > 15

@@ -6,7 +6,7 @@ import re
 
 from tests.kit import make
 from webapp.registry import services
-from webapp.registry.models import LanguageModel, Pair
+from webapp.registry.models import LanguageModel, Pair, Readiness
 
 
 def add(world, other_tokenizer="auto", **options):
@@ -72,7 +72,7 @@ def test_a_refused_or_broken_model_makes_no_pair_and_no_path_of_the_server_is_to
     assert answer.status_code == 400
     assert "/tmp" not in answer.content.decode() and "drafthouse-pair" not in answer.content.decode()
     target, draft = make.model(by), make.model(by, "draft")
-    services.refuse_model(model=draft, reason="Its tokenizer cannot be loaded.")
+    services.model_was_checked(model=draft, state=Readiness.REFUSED, reason="Its tokenizer cannot be loaded.")
     body = {"target": str(target.pk), "draft": str(draft.pk)}
     answer = world.api(world.bob).post("/api/v1/pairs/check/", body)
     assert (answer.status_code, "Its tokenizer cannot be loaded." in answer.json()["detail"]) == (400, True)

@@ -22,7 +22,7 @@ from webapp.studies.kinds import PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier
 
 pytestmark = [pytest.mark.browser, pytest.mark.slow, pytest.mark.django_db(transaction=True)]
-WIDTHS = (360, 2560, 1280)
+WIDTHS = {360: "18px", 2560: "", 1280: ""}  # fonts are wider on some machines
 PAPER = 690  # pixels between the margins of A4
 SETTLED_WIDTH = """new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() =>
     done(document.documentElement.scrollWidth))))"""
@@ -118,12 +118,9 @@ def refused_quietly(page, path: str) -> None:
 
 
 def look_at(page, name: str) -> list[object]:
-    page.set_viewport_size({"width": WIDTHS[0], "height": 900})
-    page.evaluate("document.documentElement.style.fontSize = '18px'")  # fonts are wider on some machines
-    page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=WIDTHS[0])
-    page.evaluate("document.documentElement.style.fontSize = ''")
-    for width in WIDTHS:
+    for width, letters in WIDTHS.items():
         page.set_viewport_size({"width": width, "height": 900})
+        page.evaluate("letters => { document.documentElement.style.fontSize = letters; }", letters)
         page.wait_for_function("width => document.documentElement.scrollWidth <= width", arg=width)
         keep(page, f"{name}-{width}")
     return [(name, *fault) for fault in grave_faults_of_both_themes(page)] + on_paper(page, name)

@@ -55,7 +55,7 @@ def test_a_password_of_any_characters_reaches_database_and_broker_from_a_variabl
 
 @pytest.mark.parametrize("trusts", [False, True])
 def test_a_broker_must_show_a_certificate_that_is_trusted_before_it_hears_the_password(tmp_path, given, trusts):
-    """Of Celery too, which takes any by itself."""
+    """Celery by itself takes any."""
     authority, heard = Authority(tmp_path), []
 
     def listen() -> None:

@@ -96,11 +96,11 @@ def test_a_plan_judges_the_pairs_classifiers_where_they_were_not_trained(team, p
     assert judged["classifier"] == str(classifier.pk) and set(judged["speedups"]) == {"threshold", "priced"}
 
     table = cross_sets.table(pair)
-    assert table.sets == ["elsewhere", "prompts"]
-    [row] = table.rows
-    assert row.trained_on == "prompts"
-    assert row.cells[0].auc == judged["auc"] and row.cells[0].study == study
-    assert row.cells[1].speedup == pytest.approx(max(classifier.card["predicted"][f"disco:{rule}"]
+    assert table["sets"] == ["elsewhere", "prompts"]
+    [row] = table["rows"]
+    first, own = row["cells"]
+    assert row["trained_on"] == "prompts" and (first.auc, first.study) == (judged["auc"], study)
+    assert own.speedup == pytest.approx(max(classifier.card["predicted"][f"disco:{rule}"]
                                                      for rule in ("threshold", "priced")))  # fmt: skip
 
 

@@ -40,18 +40,14 @@ def _translated(inner: ModelRunner) -> ModelRunner:
 
 
 MAKERS: dict[str, Maker] = {
-    "table": lambda folder: TableRunner(_table(97), context=128),
     "table of whole texts": lambda folder: TableRunner(_table(11), context=128, state_of=hashed(11)),
     "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),
-    "fast llama, bfloat16 file": lambda folder: fast_runner(save(folder, "llama", dtype=torch.bfloat16, **LLAMA)),
     "fast mistral, window 9": lambda folder: fast_runner(save(folder, "mistral", sliding_window=9, **LLAMA)),
     "fast llama, static": lambda folder: fast_runner(save(folder, "llama", **LLAMA), static=True),
     "fast mistral, window 9, static": lambda folder: fast_runner(
         save(folder, "mistral", sliding_window=9, **LLAMA), static=True
     ),
-    "fast gpt2, static": lambda folder: fast_runner(save(folder, "gpt2", **GPT2), static=True),
     "fast gpt2": lambda folder: fast_runner(save(folder, "gpt2", **GPT2)),
-    "transformers llama": lambda folder: _by_transformers(folder, "llama", LLAMA),
     "transformers mistral, window 9": lambda folder: _by_transformers(folder, "mistral", LLAMA | {"sliding_window": 9}),
     "transformers gemma2": lambda folder: _by_transformers(folder, "gemma2", OTHERS["gemma2"]),
     "translated table": lambda folder: _translated(TableRunner(_table(11), context=128, state_of=hashed(11))),

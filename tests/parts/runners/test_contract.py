@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from decoding.errors import BadPrompt
-from decoding.models.runner import Feed, ModelRunner, Tree, TreeReading, align, extend_all
+from decoding.models.runner import Feed, ModelRunner, Tree, TreeReading, extend_all
 from tests.kit.chains import Chains
 
 TEXT = torch.randint(0, 97, (60,), generator=torch.Generator().manual_seed(5)).tolist()
@@ -32,7 +32,7 @@ def assert_close(got: Tensor, want: Tensor) -> None:
     torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6), (2, 2, 8)])
+@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6)])
 def test_feeding_in_pieces_is_feeding_whole(runner: ModelRunner, pieces: tuple[int, ...]) -> None:
     want = fresh(runner, TEXT[:12], 12)
     runner.rewind(0)
@@ -83,43 +83,19 @@ def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -
         tree.extend([1], [-1])
 
 
-@pytest.mark.parametrize("row", [1, 3])
-def test_an_adopted_branch_is_the_text(runner: ModelRunner, row: int) -> None:
-    lengths, steps = (20, 16, 19, 20), [[1, 2, 3, 4], [5, 6, 7, 8], [9, 10, 11, 12]]
-    text = [*TEXT[: lengths[row]], *(step[row] for step in steps)]
-    want = fresh(runner, [*text, *TEXT[:8]], 8)
-    fresh(runner, TEXT[:20])
-    branches = Chains(runner, lengths)
-    for step in steps:
-        branches.extend(step)
-    branches.adopt(row)
-    assert runner.tokens == text
-    assert_close(runner.extend(TEXT[:8], 8), want)
-
-
-@pytest.mark.parametrize("move", ["extend", "rewind", "grow", "adopt"])
+@pytest.mark.parametrize("move", ["extend", "rewind", "adopt"])
 def test_moving_on_closes_a_tree(runner: ModelRunner, move: str) -> None:
     fresh(runner, TEXT[:5])
     branches = Chains(runner, [5, 4])
     moves: dict[str, Any] = {
         "extend": lambda: runner.extend([1]),
         "rewind": lambda: runner.rewind(4),
-        "grow": runner.grow,
         "adopt": lambda: branches.adopt(0),
     }
     branches.extend([1, 2])
     moves[move]()
     with pytest.raises(RuntimeError, match="closed"):
         branches.extend([1, 2])
-
-
-def test_a_runner_left_out_for_a_round_is_still_right(runner: ModelRunner) -> None:
-    text = TEXT[:20]
-    want = fresh(runner, [*text[:12], 3, 4, *text], 5)
-    fresh(runner, text)
-    text = [*text[:12], 3, 4, *text]  # of which it has seen 12
-    assert_close(runner.extend(align(runner, text, need=5), 5), want)
-    assert runner.tokens == text
 
 
 def test_runners_of_one_model_keep_their_texts_apart(runner: ModelRunner) -> None:

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.linear import Apply, Layout, Way, fastest, fits_half, prepare, prepare_adding
+from decoding.models.fast.linear import Apply, Layout, Way, fastest, prepare, prepare_adding
 
 ROOT = Path(__file__).parents[3]
 ROWS = range(1, 25)
@@ -51,14 +51,6 @@ def test_a_product_is_added_to_the_residual(layout: Layout, biased: bool) -> Non
         rows, residual = torch.linspace(-1, 1, count * 160).view(count, 160), torch.ones(count, 96)
         want = F.linear(rows, matrix, bias) + 1
         torch.testing.assert_close(add(rows, residual), want, atol=2e-5, rtol=1e-5)
-
-
-@pytest.mark.parametrize("rows", [1, 5, 40])
-def test_tiles_hold_what_float16_does_not(rows: int) -> None:
-    matrix = torch.randn(64, 160, generator=torch.Generator().manual_seed(0))
-    given = torch.randn(rows, 160, generator=torch.Generator().manual_seed(rows))
-    apply = laid_out(matrix, None, Layout("tiled", torch.float32))
-    torch.testing.assert_close(apply(given), F.linear(given, matrix), atol=2e-5, rtol=1e-5)
 
 
 def test_a_matrix_that_no_tiles_cover_keeps_its_numbers() -> None:
@@ -131,14 +123,6 @@ def test_a_large_matrix_gives_the_same_numbers_whether_threads_share_it_or_not(b
     assert all(torch.equal(result, results[0]) for result in results)
 
 
-def test_only_weights_that_float16_holds_are_narrowed() -> None:
-    assert fits_half(weight(64, 64))
-    assert fits_half(weight(64, 64, spread=1e-4))
-    assert not fits_half(torch.randn(64, 64, generator=torch.Generator().manual_seed(0)))  # float32 to the last bit
-    assert not fits_half(torch.full((2, 2), 1e5))  # past float16's range
-    assert not fits_half(torch.tensor([[float("nan")]]))
-
-
 def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
     exact = [torch.randn(64, 64, generator=torch.Generator().manual_seed(0))]
     assert fastest(exact, [torch.float32]).way in ("packed", "plain")
@@ -148,7 +132,7 @@ def test_tiles_are_no_choice_where_kernels_do_not_take_whole_passes() -> None:
     assert all(fastest([weight(64, 64)], [torch.float32]).way != "tiled" for _ in range(5))
 
 
-@pytest.mark.parametrize("odd", [float("nan"), 1e5])
+@pytest.mark.parametrize("odd", [float("nan"), 1e5, 1 / 3])
 def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> None:
     """A layer beyond those that the layout was chosen on, in a checkpoint that is damaged or only larger there."""
     matrix = weight(96, 160)
@@ -158,8 +142,3 @@ def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> 
     for way in ("half", "tiled"):
         apply = laid_out(matrix, None, Layout(way, torch.float32))
         torch.testing.assert_close(apply(rows), expected, equal_nan=True)
-
-
-def test_the_dtype_asked_for_is_the_dtype_taken() -> None:
-    assert fastest([weight(64, 64)], [torch.float32]).dtype == torch.float32
-    assert fastest([weight(64, 64)], [torch.bfloat16]).dtype == torch.bfloat16

@@ -17,7 +17,6 @@ from decoding.errors import BadServer
 from decoding.measure.audit import respelled, with_end
 from decoding.measure.comparison import Measurement
 from decoding.measure.doubts import doubts
-from decoding.measure.sample import sample_from_dict
 from decoding.measure.summary import report
 from decoding.measure.verdict import verdict
 from decoding.prompts.prompt import PromptItem
@@ -70,15 +69,6 @@ def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_report
         assert row["acceptance_by_position"] == [0.75, 0.5, 0.25, 0.25]
 
 
-def test_a_sample_of_a_server_survives_its_json() -> None:
-    with comparing(truthful("vllm"), "vllm") as (comparison, _):
-        _, [sample, *_] = row_of(comparison)
-    record = sample.to_dict()
-    assert sample_from_dict(record) == sample
-    del record["audit"]["server_dtype"]  # an earlier version did not know it
-    assert sample_from_dict(record).audit == sample.audit
-
-
 @pytest.mark.parametrize("dialect", FORMATS)
 def test_events_of_a_request_start_with_its_first_tokens_and_hold_every_delivery(dialect: str) -> None:
     with asking(truthful(dialect), dialect) as (ask, _):
@@ -104,15 +94,6 @@ def test_many_requests_at_once_get_their_own_texts_at_any_load(load: Load) -> No
     with asking(truthful("vllm"), "vllm") as (ask, _):
         found = sorted(answer.text for answer, _ in ask(*texts, load=load))
     assert found == sorted(LETTERS.decode([t for step in honest(text, 12) for t in step]) for text in texts)
-
-
-def test_a_comparison_under_load_measures_a_server_as_it_measures_us() -> None:
-    with comparing(truthful("vllm"), "vllm") as (comparison, _):
-        comparison.prompts = [PromptItem(str(n), "abcdefghijkl"[: n % 5 + 1]) for n in range(8)]
-        comparison.choices = [choice.at(Load(2)) for choice in comparison.choices]
-        samples = comparison.run()
-    assert len(samples) == 16
-    assert {sample.audit.outcome for sample in samples if sample.audit} == {"identical"}
 
 
 def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
@@ -213,7 +194,6 @@ def close_calls(gap: float, best_logit: float = 18.2) -> Tensor:
     ("dtype", "gap", "outcome", "words"),
     [
         ("bfloat16", 0.042, "tie", "differs by a tie in bfloat16, the server's rounding, on 3."),
-        ("float16", 0.042, "tie", "differs by a tie in float16, the server's rounding, on 3."),
         ("float32", 0.00001, "tie", "differs by a numeric tie on 3."),
         ("float32", 0.042, "divergent", "another text than the target on 3 of 3 samples"),
     ],
@@ -231,13 +211,8 @@ def test_what_rounding_can_decide_depends_on_the_server_if_it_rounds_more_coarse
     with comparing(speaking("vllm", other, LETTERS.decode), "vllm", models, dtype=dtype) as (comparison, _):
         row, samples = row_of(comparison)
     assert [sample.audit.outcome for sample in samples] == [outcome] * 3
-    row["speedup"] = {
-        "ratio": 1.0,
-        "median": 1.0,
-        "low": None,
-        "high": None,
-        "prompts": 3,
-    }  # its answer may come in one piece
+    unknown = {"ratio": 1.0, "median": 1.0, "low": None, "high": None, "prompts": 3}
+    row["speedup"] = unknown  # its answer may come in one piece
     assert words in verdict([row, {**row, "label": "autoregressive"}])
     assert len(doubts(samples)) == (outcome == "divergent")
 

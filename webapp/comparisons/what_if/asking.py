@@ -9,8 +9,10 @@ that is: every simulated speed-up is multiplied by it, and the answer says so.
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from django.core.cache import cache
@@ -19,10 +21,13 @@ from decoding.public import (
     JUDGED,
     MOST_USERS_ASKED,
     ONE,
+    SOURCES,
     STRATEGIES,
     BadStrategy,
     Choice,
+    CopyJudge,
     Load,
+    Prices,
     RecordedComparison,
     Simulation,
     Slider,
@@ -35,7 +40,6 @@ from decoding.public import (
 )
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.report import so_far
-from webapp.comparisons.what_if.judges import judges, with_judge
 from webapp.comparisons.what_if.notes import notes_of
 from webapp.comparisons.what_if.recorded import (
     KEPT_SECONDS,
@@ -51,7 +55,9 @@ from webapp.comparisons.what_if.refusals import (
     refusal,
     unknown,
 )
-from webapp.core.problems import Invalid
+from webapp.core.problems import Invalid, Problem
+from webapp.studies.classifiers import services as classifying
+from webapp.studies.models import Classifier
 
 SLUGS = [strategy.slug for strategy in ASKABLE]
 STEPS: dict[str, tuple[str, Sequence[float]]] = {  # strategy → parameter and values of its curve, if it has sliders
@@ -63,6 +69,32 @@ NO_CURVE: dict[str, Any] = {"param": "", "points": [], "missing": []}
 QUERY = ("strategy", "users", *dict.fromkeys(slider.param for strategy in ASKABLE for slider in strategy.sliders))
 USUAL = next(strategy.slug for strategy in ASKABLE if strategy.usual)  # asked if a query names no strategy
 USUAL_ALONE = ASKABLE_ALONE[0]  # the same on a target alone
+
+
+def judging(comparison: Comparison) -> dict[str, Classifier]:
+    """Return the classifiers by id, first the one that a question gets which names none."""
+    ran = [run.choice.classifier or "" for run in comparison.runs.all() if run.choice.judges_copies]
+    used = {str(one.pk): one for one in Classifier.objects.filter(pk__in=ran)}
+    if used or not comparison.pair:
+        return {name: used[name] for name in ran if name in used}
+    newest = classifying.usable_on(comparison.pair).filter(card__design=SOURCES)[:1]
+    return {str(one.pk): one for one in newest}
+
+
+def judges(comparison: Comparison) -> dict[str, CopyJudge]:
+    """Read them. One whose files cannot be read is left out."""
+    found: dict[str, CopyJudge] = {}
+    for name, classifier in judging(comparison).items():
+        with suppress(BadStrategy, Problem, OSError):
+            judge: Any = cache.get_or_set(f"judge:{name}", partial(classifying.judge_of, classifier), KEPT_SECONDS)
+            stored = comparison.prices.get(name)
+            found[name] = replace(judge, prices=Prices.from_dict(stored)) if stored else judge
+    return found
+
+
+def with_judge(judges: Iterable[str], choice: Choice) -> Choice:
+    """Name the classifier that judges the copies, if there is one."""
+    return choice.asking(next(iter(judges), "")) if choice.judges_copies else choice
 
 
 def answer_query(comparison: Comparison, query: Mapping[str, str]) -> dict[str, Any]:

@@ -86,18 +86,11 @@ def key_of(endpoint: Endpoint) -> str:
 
 
 @transaction.atomic
-def answered(*, job: Job, findings: Sequence[dict[str, str]], serves: str) -> None:
-    """Store the findings of a check, and the model that it found."""
+def was_checked(*, job: Job, state: Readiness, findings: Sequence[dict[str, str]] = (), **more: str) -> None:
+    """Store the findings of a check and the model that it found, or the reason why the server is refused."""
     jobs.require_lease(job)
-    Endpoint.objects.filter(job=job).update(
-        state=Readiness.READY, reason="", findings=list(findings), serves=serves, checked=timezone.now()
-    )
-
-
-@transaction.atomic
-def did_not_answer(*, job: Job, reason: str) -> None:
-    jobs.require_lease(job)
-    Endpoint.objects.filter(job=job).update(state=Readiness.REFUSED, reason=reason, findings=[], checked=timezone.now())
+    found: dict[str, Any] = {"reason": "", "findings": list(findings), "checked": timezone.now(), **more}
+    Endpoint.objects.filter(job=job).update(state=state, **found)
 
 
 def _enqueue_check(endpoint: Endpoint, by: Actor) -> None:

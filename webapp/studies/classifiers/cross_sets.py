@@ -46,20 +46,8 @@ class CrossCell:
         return f"{abs(change):.0f} % {'slower' if change < -0.5 else 'faster'} than {self.other.name}"
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
-    classifier: Classifier
-    trained_on: str
-    cells: list[CrossCell | None]
-
-
-@dataclass(frozen=True, slots=True)
-class CrossTable:
-    sets: list[str]
-    rows: list[Row]
-
-
-def table(pair: Pair) -> CrossTable:
+def table(pair: Pair) -> dict[str, Any]:
+    """Return the names of the sets, and a row for each classifier."""
     classifiers = list(Classifier.objects.filter(pair=pair).kept().select_related("training__dataset"))
     plans = list(
         Study.objects.filter(pair=pair, job__kind=PLAN.slug, document__isnull=False)
@@ -70,10 +58,10 @@ def table(pair: Pair) -> CrossTable:
     known = {classifier.pk: _cells(classifier, plans) for classifier in classifiers}
     sets = sorted({name for cells in known.values() for name in cells})
     rows = [
-        Row(classifier, _trained_on(classifier), [known[classifier.pk].get(name) for name in sets])
-        for classifier in classifiers
+        {"classifier": one, "trained_on": _trained_on(one), "cells": [known[one.pk].get(name) for name in sets]}
+        for one in classifiers
     ]
-    return CrossTable(sets, rows)
+    return {"sets": sets, "rows": rows}
 
 
 def _trained_on(classifier: Classifier) -> str:

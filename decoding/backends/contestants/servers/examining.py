@@ -27,19 +27,13 @@ def examine(spec: EndpointSpec, reach: Reach) -> tuple[str, list[Answered]]:
     that cannot be reached, wants a key, is not healthy, or serves another model than it names."""
     server, loop = Server(spec, reach), Loop()
     try:
-        answers = loop.call(_all(server))
+        answers = loop.call(asyncio.wait_for(_answers(server), WITHIN_S))
         return server.model, answers
+    except TimeoutError:
+        raise ServerFailed(f"{spec.name} did not answer our questions within {WITHIN_S:g} s.") from None
     finally:
         loop.call(server.client.close())
         loop.end()
-
-
-async def _all(server: Server) -> list[Answered]:
-    try:
-        async with asyncio.timeout(WITHIN_S):
-            return await _answers(server)
-    except TimeoutError:
-        raise ServerFailed(f"{server.spec.name} did not answer our questions within {WITHIN_S:g} s.") from None
 
 
 async def _answers(server: Server) -> list[Answered]:
