@@ -61,6 +61,7 @@ from decoding.replay.what_if.simulation import RecordedComparison, Simulation, o
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict
+from decoding.training.splits import SPLITS
 from decoding.vocabularies.fit import PairFinding, check_pair
 from decoding.vocabularies.shared import METHODS, lacks_scores
 from decoding.words import change, ms

@@ -77,7 +77,7 @@ def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_compariso
     by, client = world.actor(world.bob), world.page(world.bob)
     make.pair(by, name=demo.STARTER)
     assert "Run the demo" not in client.get("/comparisons/").content.decode()
-    make.dataset(by, count=demo.PROMPTS + 1, name=f"{demo.STARTER} code")
+    make.dataset(by, count=3 * demo.PROMPTS + 1, name=f"{demo.STARTER} code")
     assert "Run the demo" in client.get("/comparisons/").content.decode()
     assert "Run the demo" not in world.page(world.victor).get("/comparisons/").content.decode()
     answer = client.post(reverse("run-demo"))

@@ -59,6 +59,9 @@ LAYER = {
 }
 
 
+SPLITS = ("test", "train", "validation")
+
+
 def safetensors(shapes: dict[str, list[int]], *, dtype: str = "F32", tail: bytes = b"", **spoiled: Any) -> bytes:
     header, at = {}, 0
     for name, shape in shapes.items():
@@ -107,7 +110,8 @@ def target_alone(by: Actor, name: str = "alone") -> Pair:
 
 def dataset(by: Actor, count: int = 3, name: str = "prompts") -> Dataset:
     text = "".join(
-        json.dumps({"text": f"prompt {n}", "split": "test", "category": "abc"[n % 3]}) + "\n" for n in range(count)
+        json.dumps({"text": f"prompt {n}", "split": SPLITS[n % 3], "category": "abc"[n % 3]}) + "\n"
+        for n in range(count)
     )
     return prompt_sets.add_dataset(name=name, file_name="prompts.jsonl", text=text, by=by)
 

@@ -90,7 +90,7 @@ def of_training(
     *, pair: Pair, dataset: Dataset, max_new_tokens: int, queue: Queue = Queue.CPU, limit: int | None = None,
     design: str = OURS, **_: Any,
 ) -> StudyPlan:  # fmt: skip
-    classifying.check_training(pair, design)
+    classifying.check_training(pair, dataset, design)
     parts = {name: min(limit or there, there) for name, there in dataset.splits.items()}
     count = sum(parts.values())
     held = parts.get("validation", -(-count // 5))

@@ -86,7 +86,7 @@ def test_lists_and_choices_tell_things_of_one_name_apart(world, by, ready):
         ({"strategies": [{"strategy": "static", "params": {"lookahead": 65}}]}, "strategies.0", "outside 1 to 64"),
         ({"strategies": [{"strategy": "static"}, {"strategy": "static"}]}, "strategies.1", "twice"),
         ({"sampling": {"stop": [""]}}, "sampling.stop", ""),
-        ({"split": "train"}, "split", "it has test"),
+        ({"split": "other"}, "split", "it has test"),
         ({"strategy": []}, "strategy", "known"),
     ],
 )  # fmt: skip

@@ -85,16 +85,17 @@ def test_training_begins_from_its_form(world, ready):
     assert "mine is being trained" in shown(world, answer["Location"])
 
 
-def in_two_splits(by):
-    lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in ("train", "test")]
+def in_splits(by, *splits):
+    lines = [json.dumps({"text": f"{split} {n}", "split": split}) for n in range(4) for split in splits]
     return lines, prompt_sets.add_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
 
 
 def test_a_training_may_take_the_first_prompts_of_each_split(world, by, ready):
-    lines, words = in_two_splits(by)
+    lines, words = in_splits(by, "train", "validation", "test")
     body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(words.pk)}
     api = world.api(world.bob)
-    wanted = {2: {"train 0", "train 1", "test 0", "test 1"}, None: {json.loads(line)["text"] for line in lines}}
+    first = {f"{split} {n}" for split in ("train", "validation", "test") for n in range(2)}
+    wanted = {2: first, None: {json.loads(line)["text"] for line in lines}}
     for limit, expected in wanted.items():
         assert api.post("/api/v1/classifiers/train/", {**body, "limit": limit}, format="json").status_code == 202
         assert {prompt.text for prompt in Training.objects.latest("created").prompts} == expected
@@ -103,10 +104,18 @@ def test_a_training_may_take_the_first_prompts_of_each_split(world, by, ready):
     assert 'name="limit"' in shown_to(world, world.bob, "/classifiers/train/")
 
 
+def test_a_set_with_splits_that_lacks_one_is_refused(world, by, ready):
+    _, words = in_splits(by, "train", "test")
+    body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(words.pk)}
+    refused = world.api(world.bob).post("/api/v1/classifiers/train/", body, format="json")
+    assert (refused.status_code, refused.json()["field"], Training.objects.count()) == (400, "dataset", 0)
+    assert "no prompts in validation" in refused.json()["detail"]
+
+
 def test_the_form_of_a_training_shows_its_plan_before_it_has_a_name(world, by, ready):
-    client, (_, words) = world.page(world.bob), in_two_splits(by)
+    client, (_, words) = world.page(world.bob), in_splits(by, "train", "validation", "test")
     form = {"pair": str(ready[0].pk), "dataset": str(words.pk), "describe": "1"}
-    for limit, count in (("", 8), ("3", 6), ("9", 8)):
+    for limit, count in (("", 12), ("3", 9), ("9", 12)):
         shown = client.post("/classifiers/train/", {**form, "limit": limit}).content.decode()
         assert f"<p>{count} prompts, at most" in shown
     assert "No worker listens on <code>cpu</code>" in client.post("/classifiers/train/", form).content.decode()

@@ -42,7 +42,7 @@ def test_what_cannot_be_studied_is_named_and_leaves_nothing(world, ready):
     before = Job.objects.count()
     for changes, field, told in (
         ({"kind": "comparison"}, "kind", "comparison"),
-        ({"split": "train"}, "split", "it has test"),
+        ({"split": "other"}, "split", "it has test"),
         ({"loads": [1, 4]}, "loads", "A study of the kind oracle is not made for several users at once."),
         ({"classifier": "00000000-0000-0000-0000-000000000000"}, "classifier", "you may not see it"),
         ({"kind": "plan", "loads": [4, 4]}, "loads", "named twice"),

@@ -182,7 +182,7 @@ def test_the_form_of_a_comparison_follows_what_is_chosen_and_keeps_what_was_unfo
     page.select_option("[name=dataset]", value="")
     expect(splits).to_have_text(["all prompts"])
     page.select_option("[name=dataset]", label="others")
-    expect(splits).to_have_text(["all prompts", "test (3)"])
+    expect(splits).to_have_text(["all prompts", "test (1)", "train (1)", "validation (1)"])
     page.select_option("[name=dataset]", label="prompts")
     expect(plan).to_contain_text("× 6 prompts")
     page.fill("[name=limit]", "4")

@@ -8,7 +8,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Q
 
-from decoding.public import OURS, SOURCES, CopyJudge, read_judge
+from decoding.public import OURS, SOURCES, SPLITS, CopyJudge, read_judge
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -99,8 +99,15 @@ def judge_of(classifier: Classifier) -> CopyJudge:
     return read_judge(whole(weights, classifier.upload.team_id, longest=LARGEST_JUDGE), classifier.card)
 
 
-def check_training(pair: Pair, design: str) -> None:
-    """Refuse a training that cannot record what it learns from."""
+def check_training(pair: Pair, dataset: Dataset, design: str) -> None:
+    """Refuse a training that cannot record what it learns from, or that lacks a split."""
+    there = {name for name in SPLITS if dataset.splits.get(name)}
+    if missing := [name for name in SPLITS if there and name not in there]:
+        raise Invalid(
+            f"{dataset.name} has no prompts in {' and '.join(missing)}; a classifier needs train, validation and test.",
+            field="dataset",
+            hint="Give some prompts these splits, or none any: then they are dealt.",
+        )
     if design != SOURCES:
         hint = "Choose the design `sources`, which learns from copies, or make a pair with the setting tli."
         recipes.require_scores(pair, f"Training a classifier of the design {design}", hint)
@@ -135,7 +142,7 @@ def train_classifier(
     holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no. `start` is
     a classifier of the same design, for any pair, to begin from."""
     by.require(Right.SUBMIT)
-    check_training(pair, design)
+    check_training(pair, dataset, design)
     if start and (has := start.card.get("design", OURS)) != design:
         raise Invalid(
             f"{start.name} has the design {has}, and this training has {design}. Start from one of the same design.",
