@@ -10,9 +10,9 @@ from benchmarks._card import Card
 from decoding.core.ending import Ending
 from decoding.core.loop import decode
 from decoding.core.sequence import Sequence
-from decoding.dice.dice import FixedDice, dice_for
+from decoding.dice.dice import EqualityDice, dice_for
 from decoding.dice.sampling import Sampling
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.drafting.source import Nothing, View
 from decoding.models.fast.fused import Kernels
 from decoding.models.fast.runner import FastRunner
@@ -33,7 +33,7 @@ def passes(card: Card) -> None:
     names = runner.decoder.kernels.names
     card.say(section="fused kernels", **runner.decoder.kernels.told)
     _queued(card, runner, text, steps, size)
-    drafter = SourceDrafter(Nothing(), View(), FixedDice(Sampling(), runner.vocab_size, 0))
+    drafter = DraftDriver(Nothing(), View(), EqualityDice(Sampling(), runner.vocab_size, 0))
     for drafter.drafts in (False, True):  # if it might draft, no pass begins before the host has read the last choice
         for turn in range(3):
             _decoded(card, runner, drafter, text, steps, size, turn)
@@ -89,7 +89,7 @@ def _next(logits: Tensor) -> Tensor | list[int]:
 
 
 def _decoded(
-    card: Card, runner: FastRunner, drafter: SourceDrafter, text: list[int], steps: int, size: int, turn: int
+    card: Card, runner: FastRunner, drafter: DraftDriver, text: list[int], steps: int, size: int, turn: int
 ) -> None:
     """Time a token in the real loop. The first turn captures."""
     sampling, recorder = Sampling(max_new_tokens=steps, ignore_eos=True), Recorder()

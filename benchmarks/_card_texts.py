@@ -101,7 +101,7 @@ def _one_by_one(
         try:
             pair.begin([choice])
             for repeat in range(3):
-                [(_, answer)] = comparison.samples([SampleKey(choice, prompt, repeat)])
+                [(_, answer)] = comparison.decode_stint([SampleKey(choice, prompt, repeat)])
                 if isinstance(answer, BrokenModel):
                     raise answer
                 [sample] = comparison.audited([answer])

@@ -106,7 +106,7 @@ def in_turns(
     for group in comparison.schedule():
         found: list[SampleResult] = []
         for stint in stints(group):
-            found += [sample for _, sample in comparison.samples(stint) if isinstance(sample, SampleResult)]
+            found += [sample for _, sample in comparison.decode_stint(stint) if isinstance(sample, SampleResult)]
             if len(stint) > 1 or stint[0] is group[-1]:
                 probing[stint[0].choice.load.concurrency].take_turn()
         samples += comparison.audited(found)
@@ -176,7 +176,7 @@ def speed_of(
     """Tokens per second of one stint."""
     comparison = Measurement(pair, prompts, [choice], sampling, sink_for=sink)
     [group] = comparison.schedule()
-    samples = [sample for _, sample in comparison.samples(group) if isinstance(sample, SampleResult)]
+    samples = [sample for _, sample in comparison.decode_stint(group) if isinstance(sample, SampleResult)]
     [row] = report([choice], {choice.label: ""}, samples, choice.label)
     return float(row["tokens_per_s_device"])
 

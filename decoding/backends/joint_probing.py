@@ -22,7 +22,7 @@ from decoding.core.sequence import Sequence as Text
 from decoding.dice.dice import NOISE_BLOCK, dice_for
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.drafting.source import Copying, Source, View
 from decoding.models.devices import Launched
 from decoding.prices.cost_model import CostModel
@@ -80,7 +80,7 @@ def text_of(
     """Make a text for which this source drafts, with the pair's draft model unless it copies."""
     view = View(ends=() if source.copies else ending.end_tokens, vocab=dice.vocab, now=clock.now)
     picker = pair.pickers.of(dice.sampling, feature.look if feature else None)
-    drafter = SourceDrafter(source, view, dice, None if source.copies else place.draft, feature, picker)
+    drafter = DraftDriver(source, view, dice, None if source.copies else place.draft, feature, picker)
     return Text(prompt, most, ending, place.target, drafter, dice, Recorder(), clock)
 
 

@@ -13,7 +13,7 @@ from decoding.dice.dice import Dice, dice_for
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_of
 from decoding.disco.estimating import estimate_of
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.drafting.features import Confidence, Fate, Feature, Lead, Peak
 from decoding.drafting.source import Given, Sight, Source, View, Words, no_words
 from decoding.drafting.ssd_settings import SpeculatorSettings
@@ -55,13 +55,13 @@ class Parts:
         """Return a drafter that does what the source asks for. One that sees estimates needs a classifier."""
         feature = self._feature(source, classifier)
         if not needs_draft:
-            return SourceDrafter(source, self._view(self.end_tokens), self.dice)
+            return DraftDriver(source, self._view(self.end_tokens), self.dice)
         if self.bridge and (source.copies or source.branches):
             require_scores(self.bridge.method, "A mix of copies and drafts" if source.copies else "A tree")
         if self.bridge and self.bridge.matches_text:
             return self._retokenised(source, feature, self.bridge)
         picker = self.pickers.of(self.dice.sampling, feature.look if feature else None)
-        return SourceDrafter(source, self._view(self.end_tokens), self.dice, self._draft, feature, picker)
+        return DraftDriver(source, self._view(self.end_tokens), self.dice, self._draft, feature, picker)
 
     def _view(self, ends: Collection[int]) -> View:
         return View(ends=ends, vocab=self.dice.vocab, now=self.clock.now, spelled=self.words)
@@ -72,7 +72,7 @@ class Parts:
         dice = dice_for(sampling, self._draft.vocab_size, self.dice.seed)
         view = self._view(bridge.draft_ends if self.end_tokens else ())
         picker = self.pickers.of(sampling, feature.look if feature else None)
-        return RetokenisedDrafter(SourceDrafter(source, view, dice, self._draft, feature, picker), bridge)
+        return RetokenisedDrafter(DraftDriver(source, view, dice, self._draft, feature, picker), bridge)
 
     def speculating(
         self, placement: str, settings: SpeculatorSettings, classifier: DraftClassifier | None = None

@@ -82,7 +82,7 @@ class Batch:
             sequence.note_prompt_read(len(tokens), rows)
         self._prompts_ns = time.perf_counter_ns() - began if pieces else 0
         if self.state.costs and drafted:
-            self.state.note_round([sequence.drafted for sequence in drafted])
+            self.state.note_round([sequence.draft_passes for sequence in drafted])
         return self._release_ended()
 
     def cancel(self) -> None:

@@ -76,8 +76,8 @@ class Sequence:
         return self.reason is not None or self.error is not None
 
     @property
-    def drafted(self) -> int:
-        """How many tokens its last draft took."""
+    def draft_passes(self) -> int:
+        """How many passes its last draft took."""
         return self._draft.passes
 
     def begin(self) -> None:

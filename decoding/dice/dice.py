@@ -154,7 +154,7 @@ class Dice:
         return sent_to(device, [[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads])
 
 
-class FixedDice(Dice):
+class EqualityDice(Dice):
     """Dice that fix the text: the best of the preferences, and equality. Without noise that is greedy decoding."""
 
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
@@ -195,7 +195,7 @@ class FixedDice(Dice):
         return pending_verdict(self.choose(logits, draft.aheads).ids, draft)
 
 
-class SharedDice(FixedDice):
+class SharedDice(EqualityDice):
     """Draft and target add the same Gumbel noise to their scores, keyed by seed and position, and take the best.
 
     The text is the target's own sample: the same under every strategy. Only equality may judge it: with the ratio
@@ -275,7 +275,7 @@ class Ratio(Dice):
 
 def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     if sampling.is_greedy:
-        return FixedDice(sampling, vocab, seed)
+        return EqualityDice(sampling, vocab, seed)
     return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 

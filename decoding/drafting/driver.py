@@ -46,7 +46,7 @@ from decoding.trace.events import StopReason
 
 
 @dataclass
-class SourceDrafter(Drafter):
+class DraftDriver(Drafter):
     """Drafts what a source asks for, until the source has enough, an end token comes, or no room is left."""
 
     source: Source

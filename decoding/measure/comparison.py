@@ -148,7 +148,7 @@ class Measurement:
         for group in self.schedule():
             samples = list[SampleResult]()
             for stint in stints(group):
-                for _, answer in self.samples(stint) if not self.cancelled() else ():
+                for _, answer in self.decode_stint(stint) if not self.cancelled() else ():
                     if isinstance(answer, BrokenModel):
                         raise answer
                     samples.append(answer)
@@ -158,18 +158,18 @@ class Measurement:
             found += self.audited(samples)
         return found
 
-    def tried(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | DrafthouseError]]:
+    def try_stint(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | DrafthouseError]]:
         """Decode samples of one choice. An error that ends the stint, as where memory runs out, is the answer for all
         that are left of it."""
         left = list(stint)
         try:
-            for key, answer in self.samples(stint):
+            for key, answer in self.decode_stint(stint):
                 left.remove(key)
                 yield key, answer
         except DrafthouseError as error:
             yield from ((key, error) for key in left)
 
-    def samples(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | BrokenModel]]:
+    def decode_stint(self, stint: Sequence[SampleKey]) -> Iterator[tuple[SampleKey, SampleResult | BrokenModel]]:
         """Decode samples of one choice at its load, and yield each when it is complete, or why it has no text.
 
         Under load other requests come before, between and after them, so that each meets the full load. Those are not

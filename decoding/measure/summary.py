@@ -19,7 +19,15 @@ from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, SampleResult
-from decoding.measure.speedups import Race, Speedup, break_even_tokens, end_to_end_speed, races, speedup, speedups
+from decoding.measure.speedups import (
+    PairedTimes,
+    Speedup,
+    break_even_tokens,
+    end_to_end_speed,
+    races,
+    speedup,
+    speedups,
+)
 from decoding.strategies import BASELINE
 from decoding.trace import accounting
 
@@ -51,7 +59,7 @@ ENDED = Stage()
 class RaceResults:
     """The races of a comparison, and the speed-ups that they show, by label."""
 
-    races: Sequence[Race]
+    races: Sequence[PairedTimes]
     base: Mapping[Load, str]  # label of the row that speed-ups are relative to
     gains: Mapping[str, Speedup | None]
     end_to_end: Mapping[str, Speedup | None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import EMPTY, Draft, Drafter
 from decoding.dice.verify import Verdict
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.models.runner import Steps
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.coder import tail_of, whole_characters
@@ -22,7 +22,7 @@ from decoding.vocabularies.coder import tail_of, whole_characters
 class RetokenisedDrafter(Drafter):
     """Any drafter with a model whose tokens are not the target's."""
 
-    inner: SourceDrafter
+    inner: DraftDriver
     bridge: Bridge
     _read: int = 0  # how many of the text's tokens the draft's ids stand for
     _ids: list[int] = field(default_factory=list)  # the text in the draft's ids

@@ -24,7 +24,7 @@ from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging
 from decoding.disco.classifier import DraftClassifier, Layers
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.drafting.features import Feature
 from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
 from decoding.models.runner import ModelRunner
@@ -93,7 +93,7 @@ def drafter_for(parts: Parts, made: Source | Drafter) -> Drafter:
         return made
     drafter = parts.drafter(made, some_classifier())
     if isinstance(made, Feature):
-        assert isinstance(drafter, SourceDrafter)
+        assert isinstance(drafter, DraftDriver)
         drafter.feature = made
     return drafter
 

@@ -17,9 +17,9 @@ from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch, decode_all
 from decoding.core.sequence import Sequence, SharedPass
 from decoding.dice.choosing import LaunchedToken, Look, Picker, Pickers
-from decoding.dice.dice import FixedDice
+from decoding.dice.dice import EqualityDice
 from decoding.dice.sampling import Sampling
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.capturing import Capturing
@@ -40,11 +40,11 @@ SETTINGS: list[dict[str, Any]] = [
 ]
 
 
-def no_draft() -> SourceDrafter:
-    return SourceDrafter(Nothing(), View(), FixedDice(Sampling(), 1, 0))
+def no_draft() -> DraftDriver:
+    return DraftDriver(Nothing(), View(), EqualityDice(Sampling(), 1, 0))
 
 
-def waits() -> SourceDrafter:
+def waits() -> DraftDriver:
     """It says that it might draft, so the host chooses, as it does for all who draft."""
     made = no_draft()
     made.drafts = True
@@ -52,7 +52,7 @@ def waits() -> SourceDrafter:
 
 
 def decoded(
-    runner: FastRunner, drafter: SourceDrafter, sampling: Sampling, prompt: list[int], ending: Ending | None = None
+    runner: FastRunner, drafter: DraftDriver, sampling: Sampling, prompt: list[int], ending: Ending | None = None
 ) -> Decoded:
     return World(runner, runner).run(lambda parts: drafter, prompt, sampling, 3, ending)[0]
 

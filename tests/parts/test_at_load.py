@@ -11,7 +11,7 @@ from decoding.core.batch_state import TRIAL, BatchState
 from decoding.core.load import Load
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Chain, View
 from decoding.errors import BadStrategy
@@ -138,7 +138,7 @@ def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None
     batch = settled(policy, DEAR, 16)
     _, draft = tables(3, seed=5, sharpness=0.7, noise=1.2)
     runner = TableRunner(draft)
-    drafter = SourceDrafter(policy, View(), dice_for(Sampling(), 3, 0), runner)
+    drafter = DraftDriver(policy, View(), dice_for(Sampling(), 3, 0), runner)
     drafter.join(batch)
     drafter.prepare([1, 2, 1, 0])
     assert not runner.tokens

@@ -210,7 +210,7 @@ def test_memory_that_runs_out_on_one_prompt_costs_the_samples_of_that_prompt_alo
     own, _ = tables(len(LETTERS), 7)
     prompts = [*PROMPTS, PromptItem("long", LETTERS, "x")]
     made = comparison(Sampling(max_new_tokens=4), pair=pair(Hungry(own, 4096, state_of)), prompts=prompts)
-    answers = [one for group in made.schedule() for stint in stints(group) for one in made.tried(stint)]
+    answers = [one for group in made.schedule() for stint in stints(group) for one in made.try_stint(stint)]
     assert len(answers) == 4 * len(CHOICES)
     broken = {key.prompt.id: str(answer) for key, answer in answers if isinstance(answer, OutOfMemory)}
     assert [*broken] == ["long"] and "not enough memory for prompt long under " in broken["long"]

@@ -28,7 +28,7 @@ from decoding.measure.latency import Objective, figures, parse_objective
 from decoding.measure.request_times import Timing
 from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.schedule import blocks, stints
-from decoding.measure.speedups import Race
+from decoding.measure.speedups import PairedTimes
 from decoding.measure.summary import RaceResults, judge, report
 from decoding.models.runner import Feed
 from decoding.prices.cost_model import Context, CostModel
@@ -177,7 +177,7 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
     choices = [choice.at(load) for choice in parse_choices("autoregressive,static:3")]
     sound = [prompt for prompt in PROMPTS if "k" not in prompt.text]
     made = Measurement(fragile(), [sound[0], PromptItem("bad", "k"), *sound[1:]], choices, Sampling(max_new_tokens=6))
-    answers = [one for group in made.schedule() for stint in stints(group) for one in made.tried(stint)]
+    answers = [one for group in made.schedule() for stint in stints(group) for one in made.try_stint(stint)]
     broken = [(key.choice.label, key.prompt.id) for key, answer in answers if isinstance(answer, BrokenModel)]
     samples = made.audited([answer for _, answer in answers if isinstance(answer, SampleResult)])
     assert sorted(broken) == sorted((choice.label, "bad") for choice in choices)
@@ -325,7 +325,9 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
 def at_loads(gains: abc.Mapping[Load, tuple[float, float, float]]) -> dict[str, Any]:
     """Return what is said of static:4 beside autoregressive with such gains (ratio, low, high) at these loads."""
     base = {load: f"autoregressive{load.suffix}" for load in gains}
-    races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
+    races = [
+        PairedTimes(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()
+    ]
     rows = [
         {"label": f"{name}{load.suffix}", "strategy": name.partition(":")[0], "role": role, "is_shown": True,
          "concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None,
@@ -421,5 +423,5 @@ def test_the_rest_of_a_log_is_replayed_from_its_own_first_request() -> None:
     [load] = loads((), (), (5,), [prompt.at for prompt in prompts])
     made = comparison(SAMPLINGS["greedy"], prompts=prompts, choices=[choose("autoregressive").at(load)])
     [[_, *rest]] = made.schedule()
-    arrived = sorted(sample.timing.arrived_ns for _, sample in made.samples(rest))  # type: ignore[union-attr]
+    arrived = sorted(sample.timing.arrived_ns for _, sample in made.decode_stint(rest))  # type: ignore[union-attr]
     assert arrived == pytest.approx([0, 20_000_000], abs=1000)

@@ -136,7 +136,7 @@ def test_a_strategy_says_which_price_of_its_classifier_it_uses() -> None:
 def drafted(comparison: Measurement, params: dict[str, object]) -> int | None:
     """Tokens that disco drafts in one sample."""
     key = SampleKey(choose("disco", {"classifier": "ours", **params}), comparison.prompts[0], 0)
-    [(_, sample)] = comparison.samples([key])
+    [(_, sample)] = comparison.decode_stint([key])
     assert isinstance(sample, SampleResult)
     return sample.num_draft_tokens
 

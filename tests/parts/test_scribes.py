@@ -20,7 +20,7 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay.writing import record_texts
 from decoding.trace.events import Recorder
 from tests.kit.pairs import pair
-from worker.jobs.comparison.messages import Audited, Grew, TracesGrown, Which
+from worker.jobs.comparison.messages import Audited, Grew, SampleId, TracesGrown
 from worker.jobs.comparison.tracing import which
 from worker.terminal.hearing import TraceFile
 
@@ -56,7 +56,7 @@ def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None
 def trace_of(sampling: Sampling, strategies: str) -> list[str]:
     """Return the trace that compare --trace writes."""
     file = StringIO()
-    trace, recorders = TraceFile(file), dict[Which, Recorder]()
+    trace, recorders = TraceFile(file), dict[SampleId, Recorder]()
 
     def sink_for(key: SampleKey) -> Recorder:
         return recorders.setdefault(which(key), Recorder())

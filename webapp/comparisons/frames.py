@@ -77,12 +77,12 @@ def row(sample: Any) -> Frame:
 def _speed(sample: Any, span: Sequence[int]) -> float | None:
     """Tokens per second that speed-ups compare: of decoding for one user, of the whole request under load."""
     if not span or (sample.run__concurrency == 1 and not sample.run__rate):
-        return None if sample.tokens_per_s is None else _drawn(sample.tokens_per_s)
+        return None if sample.tokens_per_s is None else _six_digits(sample.tokens_per_s)
     _, queued, served = span
-    return _drawn((sample.new_tokens or 0) * 1e9 / (queued + served)) if queued + served else 0.0
+    return _six_digits((sample.new_tokens or 0) * 1e9 / (queued + served)) if queued + served else 0.0
 
 
-def _drawn(speed: float) -> float:
+def _six_digits(speed: float) -> float:
     """Six digits: more than anybody sees, and a page has a speed for each of its samples."""
     return float(f"{speed:.6g}")
 

@@ -35,7 +35,7 @@ class Watch:
     comparison: UUID
     cursors: dict[UUID, int] = field(default_factory=dict)  # samples followed, and the last seq that was found
     since: datetime | None = None
-    sent: dict[UUID, str] = field(default_factory=dict)  # samples whose rows were found, and their state then
+    found_rows: dict[UUID, str] = field(default_factory=dict)  # samples whose rows were found, and their state then
     _status: Frame = field(default_factory=dict)
     _reported: int = -1
     complete: set[UUID] = field(default_factory=set)  # samples whose whole trace was found
@@ -88,8 +88,8 @@ class Watch:
         if self.since is not None:
             samples = samples.filter(Q(finished=None) | Q(finished__gte=self.since - OVERLAP))
         found = [(sample, row(sample)) for sample in drawn(samples)]
-        fresh = [(sample, shown) for sample, shown in found if self.sent.get(sample.pk) != state_of(shown)]
-        self.sent |= {sample.pk: state_of(shown) for sample, shown in fresh}
+        fresh = [(sample, shown) for sample, shown in found if self.found_rows.get(sample.pk) != state_of(shown)]
+        self.found_rows |= {sample.pk: state_of(shown) for sample, shown in fresh}
         self._follow_latest([sample for sample, _ in fresh])
         self.since = max([self.since or comparison.created, *(s.finished for s, _ in fresh if s.finished)])
         return fresh

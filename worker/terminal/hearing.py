@@ -22,10 +22,10 @@ from worker.jobs.comparison.messages import (
     Began,
     Broke,
     SampleDecoded,
+    SampleId,
     TracesGrown,
     Tuned,
     Weighed,
-    Which,
     called,
 )
 from worker.messages import JobProgress, PairLoaded, Report
@@ -45,7 +45,7 @@ class Heard:
     def __init__(self, args: Arguments, trace: TraceFile | None, beside: Sequence[int], interrupt: Interrupt) -> None:
         """`beside`: processes that take part in the measurement."""
         self.samples: list[SampleResult] = []  # of every prompt that all strategies have finished
-        self.left_out: list[Which] = []
+        self.left_out: list[SampleId] = []
         self.why = ""  # the first of these is left out
         self.prices: Mapping[str, Any] = {}
         self.noise = ""
@@ -157,7 +157,7 @@ class TraceFile:
 
     def __init__(self, file: TextIO) -> None:
         self._file = file
-        self._pending: defaultdict[Which, list[Event]] = defaultdict(list)
+        self._pending: defaultdict[SampleId, list[Event]] = defaultdict(list)
 
     def hear(self, report: Audited | TracesGrown) -> None:
         if isinstance(report, Audited):

@@ -7,7 +7,7 @@ import torch
 
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.drafting.driver import SourceDrafter
+from decoding.drafting.driver import DraftDriver
 from decoding.drafting.grown_along import grown_along
 from decoding.drafting.source import View
 from decoding.drafting.tree_shapes import LikeliestPaths
@@ -29,7 +29,7 @@ def test_each_tree_is_the_one_that_a_live_run_grows_there(runner: ModelRunner, b
     dice.commit(prompt)
     grown = grown_along(runner, dice, prompt, text, PATHS, ENDS)
     live = dice_for(SHARED, runner.vocab_size, 3)
-    drafter = SourceDrafter(PATHS, View(ends=ENDS), live, runner)
+    drafter = DraftDriver(PATHS, View(ends=ENDS), live, runner)
     for place, shape in enumerate(grown):
         live.commit(whole[before + place - 1 : before + place] if place else prompt)
         draft = run_one(drafter.draft_steps(whole[: before + place], 20))

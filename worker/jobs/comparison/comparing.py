@@ -29,10 +29,10 @@ from worker.jobs.comparison.messages import (
     Audited,
     Broke,
     SampleDecoded,
+    SampleId,
     ToCompare,
     Tuned,
     Weighed,
-    Which,
 )
 from worker.jobs.comparison.tracing import Tracing, which
 from worker.messages import Cancelled, Emit, JobProgress, PairLoaded
@@ -170,7 +170,7 @@ class Comparing:
         """Decode these samples. One that breaks is reported, and the rest go on."""
         left = dict.fromkeys(map(which, stint))
         try:
-            for key, sample in self._measurement.tried(stint):
+            for key, sample in self._measurement.try_stint(stint):
                 del left[which(key)]
                 if isinstance(sample, DrafthouseError):
                     self._give_up([which(key)], str(sample))
@@ -186,7 +186,7 @@ class Comparing:
             if is_lost(error):
                 raise
 
-    def _every(self, labels: Sequence[str] = (), prompts: Sequence[str] = ()) -> Iterable[Which]:
+    def _every(self, labels: Sequence[str] = (), prompts: Sequence[str] = ()) -> Iterable[SampleId]:
         """Every sample of these labels and prompts; none named: of all."""
         order = self._order
         return product(
@@ -195,7 +195,7 @@ class Comparing:
             range(order.repeats),
         )
 
-    def _give_up(self, samples: Iterable[Which], sentence: str) -> None:
+    def _give_up(self, samples: Iterable[SampleId], sentence: str) -> None:
         """Report samples that cannot be decoded, unless that is known or nothing is left to do for them."""
         fresh = [one for one in samples if one not in self._given_up and one[1:] not in self._order.done_groups]
         self._given_up.update(fresh)

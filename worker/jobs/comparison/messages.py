@@ -16,11 +16,11 @@ NO_SERVERS = Reach()
 
 READING, WARMING, WEIGHING = "reading prompts", "warming up", "measuring costs"  # phases before the first sample
 
-# Which sample: strategy's label, prompt's id, repeat.
-Which = tuple[str, str, int]
+# Id of a sample: strategy's label, prompt's id, repeat.
+SampleId = tuple[str, str, int]
 
 
-def called(which: Which) -> str:
+def called(which: SampleId) -> str:
     label, prompt, repeat = which
     return f"{label} on prompt {prompt}" + (f", repeat {repeat + 1}" if repeat else "")
 
@@ -34,7 +34,7 @@ class ToCompare(PairOrder):
     repeats: int
     done_groups: frozenset[tuple[str, int]] = frozenset()  # prompt's id and repeat: nothing is left to do for these
     finished: Sequence[SampleResult] = ()  # of the prompts of other groups, decoded before, by any attempt
-    given_up: frozenset[Which] = frozenset()  # these broke, and are not tried again
+    given_up: frozenset[SampleId] = frozenset()  # these broke, and are not tried again
     prices: Mapping[str, Any] = field(default_factory=dict)  # of its classifiers, as an earlier engine weighed them
     servers: Reach = NO_SERVERS  # those that the choices name
     needs_servers: bool = False  # whether a server that cannot be met ends it, and not only its own samples
@@ -63,14 +63,14 @@ class Tuned(Report):
 class Began(Report):
     """The engine begins to decode this sample. If the engine dies, the sample is lost."""
 
-    which: Which
+    which: SampleId
 
 
 @dataclass(frozen=True, slots=True)
 class Grew:
     """More of a sample's trace. `first_seq` starts at 1 and leaves no hole."""
 
-    which: Which
+    which: SampleId
     first_seq: int
     events: Sequence[Event]
     words: Mapping[int, str]  # token id to text, for tokens that the sample's trace had not shown before
@@ -96,7 +96,7 @@ class SampleDecoded(Report):
 class Broke(Report):
     """Samples cannot be decoded, all for one reason."""
 
-    samples: Sequence[Which]
+    samples: Sequence[SampleId]
     sentence: str
 
 

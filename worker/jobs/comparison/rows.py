@@ -29,11 +29,11 @@ from worker.jobs.comparison.messages import (
     Began,
     Broke,
     SampleDecoded,
+    SampleId,
     ToCompare,
     TracesGrown,
     Tuned,
     Weighed,
-    Which,
     called,
 )
 from worker.messages import PairLoaded, Report
@@ -54,12 +54,12 @@ class ComparisonRows:
         self.runs: dict[str, Run] = {run.label: run for run in runs}
         self._beside = local_pids(run.endpoint.spec for run in runs if run.endpoint)
         self.prompts: dict[str, Prompt] = {prompt.name: prompt for prompt in self.comparison.prompts}
-        self.samples: dict[Which, Sample] = {}
-        self.broken: dict[Which, str] = {}
+        self.samples: dict[SampleId, Sample] = {}
+        self.broken: dict[SampleId, str] = {}
         self.device = ""
-        self._at: dict[Which, noise.Mark | None] = {}  # being decoded, and the machine when that began
+        self._under_way: dict[SampleId, noise.Mark | None] = {}  # being decoded, and the machine when that began
         self._has_begun = False
-        self._killers: set[Which] = set()
+        self._killers: set[SampleId] = set()
         self._deaths = 0
 
     def order(self) -> ToCompare | None:
@@ -79,7 +79,7 @@ class ComparisonRows:
             sampling=Sampling.from_dict(self.comparison.sampling),
             repeats=self.comparison.repeats,
             done_groups=frozenset(done_groups),
-            finished=self._numbers_outside(done_groups),
+            finished=self._results_needed(done_groups),
             given_up=frozenset(self.broken),
             prices=self.comparison.prices,
             servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
@@ -102,13 +102,13 @@ class ComparisonRows:
     def _note_sample(self, report: Began | SampleDecoded | Broke) -> None:
         match report:
             case Began():
-                self._at[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
+                self._under_way[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
                 self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
             case SampleDecoded():
                 self.attempt.insist(lambda: self._finish(report))
             case Broke():
                 for which in report.samples:
-                    self._at.pop(which, None)
+                    self._under_way.pop(which, None)
                     self.broken[which] = report.sentence
                 others = f" and {more} more samples" if (more := len(report.samples) - 1) else ""
                 self._note(f"{called(report.samples[0])}{others}: {report.sentence}")
@@ -131,7 +131,7 @@ class ComparisonRows:
         if not death.counts:
             raise death
         self._deaths += 1
-        lost, self._at = [*self._at], {}
+        lost, self._under_way = [*self._under_way], {}
         if self._deaths >= MOST_DEATHS or not self._has_begun:  # nothing had begun: it is the loading that kills it
             raise death
         if len(lost) != 1:
@@ -171,7 +171,7 @@ class ComparisonRows:
         self.samples = {(row.run.label, row.prompt.name, row.repeat - 1): row for row in rows}
         self.attempt.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
 
-    def _numbers_outside(self, done_groups: set[tuple[str, int]]) -> list[SampleResult]:
+    def _results_needed(self, done_groups: set[tuple[str, int]]) -> list[SampleResult]:
         followed = {(follows, repeat) for follows in self._followed() for repeat in range(self.comparison.repeats)}
         needed = {which for which in self.samples if which[1:] not in done_groups or which[1:] in followed}
         wanted = [row.pk for which, row in self.samples.items() if which in needed]
@@ -182,7 +182,7 @@ class ComparisonRows:
         return {prompt.follows for prompt in self.prompts.values()} - {""}
 
     @transaction.atomic
-    def _begin(self, which: Which) -> Sample:
+    def _begin(self, which: SampleId) -> Sample:
         label, name, repeat = which
         jobs.reached(job=self.job, place=called(which))
         return comparisons.begin_sample(
@@ -209,7 +209,7 @@ class ComparisonRows:
                 sample=sample,
                 last_seq=decoded.last_seq,
                 numbers=storable(numbers.to_dict()),
-                noise=noise.between(self._at.get(which), noise.mark(self.attempt.engine.pid, self._beside)),
+                noise=noise.between(self._under_way.get(which), noise.mark(self.attempt.engine.pid, self._beside)),
             )
         except Conflict as refusal:
             if refusal.code != "sample-is-over":  # else an earlier try was taken, and we were not told
@@ -217,7 +217,7 @@ class ComparisonRows:
         done = self.attempt.hold.done + 1
         jobs.progressed(job=self.job, done=done)
         self.attempt.hold.done = done
-        self._at.pop(which, None)
+        self._under_way.pop(which, None)
         self._deaths = 0
 
     @transaction.atomic

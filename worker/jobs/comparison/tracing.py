@@ -9,13 +9,13 @@ from time import perf_counter_ns
 
 from decoding.measure.schedule import SampleKey
 from decoding.trace.events import Anticipated, Delivered, Drafted, Event, EventSink, NullSink, Verified
-from worker.jobs.comparison.messages import Began, Grew, TracesGrown, Which
+from worker.jobs.comparison.messages import Began, Grew, SampleId, TracesGrown
 from worker.messages import Emit
 
 EVERY = 0.1  # s
 
 
-def which(key: SampleKey) -> Which:
+def which(key: SampleKey) -> SampleId:
     return key.choice.label, key.prompt.id, key.repeat
 
 
@@ -60,7 +60,7 @@ class Tracing:
     def __init__(self, emit: Emit, decode: Callable[[Sequence[int]], str], *, is_traced: bool = True) -> None:
         self._say, self._is_traced = emit, is_traced
         self._word = functools.cache(lambda token: decode([token]))
-        self._traces: dict[Which, UnsentTrace] = {}  # of the samples that are being decoded
+        self._traces: dict[SampleId, UnsentTrace] = {}  # of the samples that are being decoded
         self._lock = threading.Lock()  # never taken while a sample emits events
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -83,7 +83,7 @@ class Tracing:
             self._traces[trace.which] = trace
         return trace
 
-    def finish(self, which: Which) -> int:
+    def finish(self, which: SampleId) -> int:
         """Send what is left of the sample's trace, and return how many events it has. Call it before the sample is
         reported, so that whoever reads of its end can read all of it."""
         with self._lock:
