@@ -73,7 +73,7 @@ class Batch:
         drafted = [sequence for sequence in growing if not sequence.error]
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)
-        logits = extend_all([*(sequence.verification_feed() for sequence in drafted), *pieces.values()])
+        logits = extend_all([*(sequence.begin_verification() for sequence in drafted), *pieces.values()])
         _launch_verdicts(drafted, logits[: len(drafted)])
         for sequence in drafted:
             sequence.commit_verdict(shared)

@@ -1,7 +1,7 @@
 """Sequence: one text that is being decoded, with all state that it shares with no other text.
 
 While `is_reading`, the loop feeds each `prompt_piece` to the target and calls `note_prompt_read`. Then it plays rounds:
-`draft_steps`, `verification_feed`, `launch_verdict` and `commit_verdict`. On a CPU `_queued` and `_early` stay None.
+`draft_steps`, `begin_verification`, `launch_verdict` and `commit_verdict`. On a CPU `_queued` and `_early` stay None.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from decoding.dice.verify import Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched, sent_to
 from decoding.models.fast.runner import UnreadDrafts
-from decoding.models.runner import Feed, ModelRunner, Steps, TakesUnread, TreeReading, align
+from decoding.models.runner import Feed, ModelRunner, Steps, TakesUnread, TreeReading, rewind_to
 from decoding.trace.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.trace.timing import Clock
 
@@ -128,11 +128,11 @@ class Sequence:
             self.error = error
         self._drafted = self.clock.now()
 
-    def verification_feed(self) -> Feed:
+    def begin_verification(self) -> Feed:
         """Return what the target must read to judge the draft, and how many rows of logits that takes."""
         text, draft, target, queued = self.text, self._draft, self.target, self._queued
         if queued:
-            self._late = align(target, text)
+            self._late = rewind_to(target, text)
             return target, torch.cat([sent_to(target.device, self._late), *queued.ids]), len(queued.ids) + 1
         self.drafter.anticipate(text, draft)
         self._asked = self.clock.now()
@@ -140,10 +140,10 @@ class Sequence:
         if self._early:
             return self._early, text[-1:], need
         if draft.parents:
-            late = align(target, text)
+            late = rewind_to(target, text)
             self._tree = TreeReading(target, late, draft.parents)
             return self._tree, [*late, *draft.tokens], need
-        return target, align(target, [*text, *draft.tokens] if draft.tokens else text, need), need
+        return target, rewind_to(target, [*text, *draft.tokens] if draft.tokens else text, need), need
 
     def launch_verdict(self, logits: Tensor) -> None:
         """Launch the verdict on the draft."""

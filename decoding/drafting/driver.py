@@ -39,8 +39,8 @@ from decoding.models.runner import (
     TakesUnread,
     Tree,
     TreePass,
-    align,
     read_prompt,
+    rewind_to,
 )
 from decoding.trace.events import StopReason
 
@@ -150,7 +150,7 @@ class DraftDriver(Drafter):
         tokens = [*copied]
         steps: list[DraftStep] = []
         seen: list[float] = []
-        fed = align(model, [*text, *copied] if copied else text)
+        fed = rewind_to(model, [*text, *copied] if copied else text)
         stop: StopReason | None = None
         while stop is None:
             logits = yield picking or model, fed, 1
@@ -215,7 +215,7 @@ class DraftDriver(Drafter):
     def _queued(self, asking: Asking, text: Sequence[int], room: int, picking: PickingPass) -> Steps[QueuedDraft]:
         """Launch the whole draft before its first token is known."""
         launched = list[LaunchedToken]()
-        fed: Sequence[int] | Tensor = align(self._model, text)
+        fed: Sequence[int] | Tensor = rewind_to(self._model, text)
         stop: StopReason | None = None
         while stop is None:
             yield picking, fed, 1
@@ -251,7 +251,7 @@ class DraftDriver(Drafter):
             raise BadStrategy("This strategy drafts several tokens in a pass, and this draft model foretells only one.")
         tokens: list[int] = []
         rows: list[Tensor] = []
-        logits = yield BlockPass(model), align(model, text), room
+        logits = yield BlockPass(model), rewind_to(model, text), room
         for number in range(room):
             step = self._step(text, tokens, logits[number : number + 1])
             tokens.append(step.token)
@@ -270,7 +270,7 @@ class DraftDriver(Drafter):
         depth = min(self.source.lookahead, self.view.room, model.context - len(text))
         if depth <= 0:
             return EMPTY
-        logits = yield model, align(model, text), 1
+        logits = yield model, rewind_to(model, text), 1
         self._grown, self._tree, self._listed = GrownTree(), model.grow(), 0 if step.paths else step.listed
         grown, tree, passes = self._grown, self._tree, 1
         ask = next_of(asking, self._level(grown, step, logits))

@@ -13,7 +13,7 @@ from torch import Tensor
 from decoding.core.drafter import Draft
 from decoding.dice.choosing import Look
 from decoding.dice.dice import Dice
-from decoding.models.runner import ModelRunner, align
+from decoding.models.runner import ModelRunner, rewind_to
 from decoding.trace.timing import Clock
 
 
@@ -102,13 +102,13 @@ class Fate(Feature):
 
     def of(self, step: DraftStep) -> float:
         with self.clock.stopped():
-            logits = self._target.extend(align(self._target, [*step.text, *step.ahead]))
+            logits = self._target.extend(rewind_to(self._target, [*step.text, *step.ahead]))
             return float(self._dice.accepts(logits, step.ahead, step.token, step.scores))
 
     def accepted(self, text: Sequence[int], tokens: Sequence[int]) -> int:
         """Return how many tokens of a copy the target will accept."""
         need = len(tokens) + 1
-        logits = self._target.extend(align(self._target, [*text, *tokens], need), need)
+        logits = self._target.extend(rewind_to(self._target, [*text, *tokens], need), need)
         return self._dice.judge(logits, Draft(tuple(tokens), None, need, "rule", "copied", 0)).accepted
 
 

@@ -3,7 +3,7 @@
 A *model* owns weights. A *cache* owns the keys and values of one text. A *runner* is a model with one cache. The
 runners of one model can share a pass (`extend_all`).
 
-A runner knows the token ids that its cache holds, so nobody else keeps lengths: `align` compares those ids with the
+A runner knows the token ids that its cache holds, so nobody else keeps lengths: `rewind_to` compares those ids with the
 text and returns what is left to feed. A draft that is one token behind after a full acceptance simply
 catches up; a runner that nobody touched for three rounds is still right.
 """
@@ -229,7 +229,7 @@ def run_one(job: Steps[Result]) -> Result:
         return result
 
 
-def align(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[int]:
+def rewind_to(runner: ModelRunner, text: Sequence[int], need: int = 1) -> Sequence[int]:
     """Rewind `runner` to what it shares with `text`, and return what is left to feed (at least `need` tokens).
 
     It compares ids, not lengths: a runner that sat out a round may hold another text of the right length.

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 import { Moment } from "../../static/js/live/moment.js";
-import { Watching } from "../../static/js/live/watching.js";
+import { ComparisonState } from "../../static/js/live/watching.js";
 import { traces } from "./golden.js";
 
 const RUNS = [{ number: 1 }, { number: 2 }];
@@ -11,7 +11,7 @@ const HEAT = "1.1";
 /** A heat of two runs, of which so many are here to their end. */
 function watched(whole) {
   const rows = RUNS.map(({ number }) => ({ id: `s${number}`, run: number, prompt: 1, repeat: 1 }));
-  const known = new Watching({ rows });
+  const known = new ComparisonState({ rows });
   for (const [i, row] of rows.entries()) {
     known.hear({ t: "events", sample: row.id, events: TRACES[i] });
     if (i < whole) known.hear({ t: "complete", sample: row.id });

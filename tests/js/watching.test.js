@@ -4,14 +4,14 @@ import { Recording } from "../../static/js/live/replay.js";
 import { Results } from "../../static/js/live/results.js";
 import { acceptanceOf, median, reach, ticks } from "../../static/js/core/stats.js";
 import { decodeNs, foldAll } from "../../static/js/live/trace.js";
-import { Watching } from "../../static/js/live/watching.js";
+import { ComparisonState } from "../../static/js/live/watching.js";
 import { expected, traces, twoRounds } from "./golden.js";
 
 const row = (id, run, prompt, more = {}) => ({ id, run, prompt, repeat: 1, is_finished: false, ...more });
 const events = (sample, list, words = {}) => ({ t: "events", sample, events: list, words });
 
 test("frames that come twice, or overlap, change nothing", () => {
-  const known = new Watching();
+  const known = new ComparisonState();
   const trace = traces["static-4"];
   known.hear({ t: "samples", rows: [row("a", 1, 1)] });
   for (const part of [trace.slice(0, 5), trace.slice(0, 5), trace.slice(3), trace]) known.hear(events("a", part));
@@ -20,14 +20,14 @@ test("frames that come twice, or overlap, change nothing", () => {
 });
 
 test("the words of tokens are learnt as they come", () => {
-  const known = new Watching();
+  const known = new ComparisonState();
   known.hear(events("a", [], { 7: " the" }));
   assert.equal(known.word(7), " the");
   assert.equal(known.word(8), "⟨8⟩");
 });
 
 test("a heat holds one sample for each strategy, the newest attempt", () => {
-  const known = new Watching({ rows: [row("a", 1, 1), row("b", 2, 1)] });
+  const known = new ComparisonState({ rows: [row("a", 1, 1), row("b", 2, 1)] });
   known.hear(events("b", traces["static-4"].slice(0, 3)));
   known.hear({ t: "samples", rows: [row("b2", 2, 1), row("c", 1, 2)] });
   assert.deepEqual([...known.samples("1.1")], [[1, "a"], [2, "b2"]]);
@@ -37,14 +37,14 @@ test("a heat holds one sample for each strategy, the newest attempt", () => {
 });
 
 test("a row that is told again, finished, does not make its heat the latest", () => {
-  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] });
+  const known = new ComparisonState({ rows: [row("a", 1, 1), row("b", 1, 2)] });
   known.hear({ t: "samples", rows: [row("a", 1, 1, { is_finished: true })] });
   assert.equal(known.latest, "1.2");
   assert.ok(known.isFinished.has("a"));
 });
 
 test("what is missing of a heat is asked for from where it stands", () => {
-  const known = new Watching({ rows: [row("a", 1, 1), row("b", 2, 1), row("c", 3, 1)] });
+  const known = new ComparisonState({ rows: [row("a", 1, 1), row("b", 2, 1), row("c", 3, 1)] });
   known.hear(events("a", traces["static-4"].slice(0, 4)));
   known.hear({ t: "complete", sample: "b", last_seq: 9 });
   assert.deepEqual(known.missing("1.1"), { a: 4, c: 0 });
@@ -52,7 +52,7 @@ test("what is missing of a heat is asked for from where it stands", () => {
 
 test("of long watching only the latest traces are kept, and what was let go is asked for again from its start", () => {
   const trace = traces["static-4"];
-  const known = new Watching({}, () => 1, 3 * trace.length);
+  const known = new ComparisonState({}, () => 1, 3 * trace.length);
   const told = (prompt) => {
     known.hear({ t: "samples", rows: [row(`s${prompt}`, 1, prompt)] });
     known.hear(events(`s${prompt}`, trace));
@@ -73,7 +73,7 @@ test("of long watching only the latest traces are kept, and what was let go is a
 
 test("a trace that still grows is never let go", () => {
   const trace = traces["static-4"];
-  const known = new Watching({ rows: [row("a", 1, 1), row("b", 1, 2)] }, () => 1, trace.length);
+  const known = new ComparisonState({ rows: [row("a", 1, 1), row("b", 1, 2)] }, () => 1, trace.length);
   known.hear(events("a", trace.slice(0, 3)));
   known.hear(events("b", trace));
   known.hear(events("a", trace.slice(3)));
@@ -121,13 +121,13 @@ test("a speed-up is paired by prompt and repeat, and is the median over repeats,
 });
 
 test("what has no speed has no speed-up", () => {
-  const known = new Watching({ rows: [done(1, 1, 1, 0), done(2, 1, 1, 5), done(1, 2, 1, null), done(2, 2, 1, 5), done(1, 3, 1, 5), done(1, 4, 1, 5), done(2, 4, 1, null)] }, () => 1);
+  const known = new ComparisonState({ rows: [done(1, 1, 1, 0), done(2, 1, 1, 5), done(1, 2, 1, null), done(2, 2, 1, 5), done(1, 3, 1, 5), done(1, 4, 1, 5), done(2, 4, 1, null)] }, () => 1);
   known.hear({ t: "samples", rows: [{ ...done(2, 3, 1, null), is_finished: false }] });
   assert.deepEqual([...known.results.paired.values()].flat(), []);
 });
 
 test("an attempt that took the place of another takes its speed-up back until it ends", () => {
-  const known = new Watching({ rows: [done(1, 1, 1, 100), done(2, 1, 1, 150), done(2, 2, 1, 150), done(1, 2, 1, 50)] }, () => 1);
+  const known = new ComparisonState({ rows: [done(1, 1, 1, 100), done(2, 1, 1, 150), done(2, 2, 1, 150), done(1, 2, 1, 50)] }, () => 1);
   known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, null), id: "again", is_finished: false }] });
   assert.deepEqual(known.results.paired.get(2), [{ prompt: 2, ratio: 3 }]);
   known.hear({ t: "samples", rows: [{ ...done(2, 1, 1, 120), id: "again" }] });
@@ -143,7 +143,7 @@ test("acceptance by position leaves out what was seldom reached", () => {
 test("drafts by position are summed up over a run's finished samples, each once however often its row or another attempt comes", () => {
   const row = (id, is_finished, audit = null) =>
     ({ id, run: 2, prompt: id, repeat: 1, is_finished, audit, drafts_by_position: is_finished ? [10, 6, 1] : [], accepted_by_position: is_finished ? [8, 3] : [] });
-  const known = new Watching({ rows: [row(1, true), row(2, false)] });
+  const known = new ComparisonState({ rows: [row(1, true), row(2, false)] });
   assert.deepEqual(known.results.places(2), { drafts: [10, 6, 1], accepted: [8, 3] });
   known.hear({ t: "samples", rows: [row(1, true, "identical"), row(2, true), row(2, true, "tie"), row(3, false)] });
   assert.deepEqual(known.results.places(2), { drafts: [20, 12, 2], accepted: [16, 6] });

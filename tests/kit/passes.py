@@ -8,7 +8,7 @@ import torch
 
 from decoding.models.fast.runner import FastRunner, RunnerModel
 from decoding.models.fast.shape import Shape, shape_of
-from decoding.models.runner import ModelRunner, align
+from decoding.models.runner import ModelRunner, rewind_to
 from tests.kit.chains import Chains
 from tests.kit.models import GPT2, LLAMA
 
@@ -33,7 +33,7 @@ def walk(runner: FastRunner) -> torch.Tensor:
         branches = Chains(runner, [start + 5, start + 2])
         got += [branches.extend([1, 2]), branches.extend([3, 4])]
         branches.adopt(1)
-        got.append(runner.extend(align(runner, TEXT[: start + 8])))
+        got.append(runner.extend(rewind_to(runner, TEXT[: start + 8])))
     return torch.cat(got)
 
 

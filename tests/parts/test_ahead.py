@@ -274,7 +274,7 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
             before = Unread.read
             with refusing_waits():
                 run_one(sequence.draft_steps())
-                reader, tokens, need = sequence.verification_feed()
+                reader, tokens, need = sequence.begin_verification()
                 sequence.launch_verdict(reader.extend(tokens, need))
             assert Unread.read == before
             sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
@@ -321,7 +321,7 @@ def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
             batch.step()
         for _ in range(8):
             run_one(sequence.draft_steps())
-            reader, tokens, need = sequence.verification_feed()
+            reader, tokens, need = sequence.begin_verification()
             with refusing_waits() if len(sequence.text) > 6 else nullcontext():
                 sequence.launch_verdict(reader.extend(tokens, need))
             sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))

@@ -11,7 +11,7 @@ from decoding.choice import choose, parse_choices
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadStrategy
-from decoding.models.runner import align
+from decoding.models.runner import rewind_to
 from decoding.trace.events import Drafted
 from decoding.vocabularies.shared import Method, check_scores
 from tests.kit.table import TableRunner
@@ -48,7 +48,7 @@ def test_a_token_that_the_draft_lacks_is_read_as_several_wherever_the_text_is_cu
         rows = [made.draft.extend(text[:cut], cut), made.draft.extend(text[cut:], 7 - cut)]
         torch.testing.assert_close(torch.cat(rows), whole)
         made.draft.rewind(cut)
-        torch.testing.assert_close(made.draft.extend(align(made.draft, text, 7 - cut), 7 - cut), whole[cut:])
+        torch.testing.assert_close(made.draft.extend(rewind_to(made.draft, text, 7 - cut), 7 - cut), whole[cut:])
 
 
 def test_strategies_that_need_the_drafts_scores_are_refused_where_text_is_matched() -> None:

@@ -10,7 +10,7 @@ import torch
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from decoding.models.runner import align
+from decoding.models.runner import rewind_to
 from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 
@@ -47,11 +47,11 @@ def test_align_compares_tokens_not_lengths() -> None:
     """A runner that sat out a round can hold a text of the right length that is not ours."""
     world = World.of_tables(12, 7)
     world.draft.extend([1, 2, 3, 4])
-    assert list(align(world.draft, [1, 2, 9, 4, 5])) == [9, 4, 5]
+    assert list(rewind_to(world.draft, [1, 2, 9, 4, 5])) == [9, 4, 5]
     assert world.draft.tokens == [1, 2]
 
 
 def test_align_feeds_again_what_logits_are_needed_of() -> None:
     world = World.of_tables(12, 7)
     world.draft.extend([1, 2, 3])
-    assert list(align(world.draft, [1, 2, 3], need=2)) == [2, 3]
+    assert list(rewind_to(world.draft, [1, 2, 3], need=2)) == [2, 3]

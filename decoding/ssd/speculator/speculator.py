@@ -28,7 +28,7 @@ from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.errors import DrafthouseError
-from decoding.models.runner import Feed, ModelRunner, Result, Steps, TreePass, align, read_prompt
+from decoding.models.runner import Feed, ModelRunner, Result, Steps, TreePass, read_prompt, rewind_to
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices, echo_of
 from decoding.ssd.speculator.drawing import Branch, CurrentDraft, DraftedChain, Drawing, DrawnRows, Estimator
 from decoding.trace.events import Backup, Origin, StopReason
@@ -341,7 +341,7 @@ class Speculator:
     def _draw_on(self, current: CurrentDraft, room: int) -> Steps[None]:
         began_ns, chain = time.perf_counter_ns(), current.chain
         before = len(chain.tokens)
-        fed = align(self.runner, [*self._text, *chain.tokens])
+        fed = rewind_to(self.runner, [*self._text, *chain.tokens])
         if self._drawing.estimator and not chain.tokens:
             chain.echoes = self.policy.echoes.fork()
         while chain.stop is None:
@@ -469,7 +469,7 @@ class Speculator:
             return
         logits: Tensor | None = current.last
         if logits is None:
-            logits = yield self.runner, align(self.runner, [*self._text, *tokens], len(missing)), len(missing)
+            logits = yield self.runner, rewind_to(self.runner, [*self._text, *tokens], len(missing)), len(missing)
         drawn = self._drawing.rows(logits, missing)
         rows += [drawn.row(i) for i in range(len(missing))]
 

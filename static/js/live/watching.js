@@ -11,7 +11,7 @@ export const heatOf = (row) => `${row.repeat}.${row.prompt}`;
  * watching may bring millions. */
 export const MOST_EVENTS = 4_000;
 
-export class Watching {
+export class ComparisonState {
   constructor({ rows = [], status = {}, is_loaded: isLoaded = false } = {}, baselineOf = () => null, most = MOST_EVENTS) {
     this.most = most;
     this.count = 0; // of the events kept

@@ -16,7 +16,7 @@ import "../core/sections.js";
 import { sortable } from "../core/sorting.js";
 import { brief, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
-import { Watching } from "../live/watching.js";
+import { ComparisonState } from "../live/watching.js";
 import { drawMode, drawWay } from "../live/way.js";
 import { WhatIf } from "../forms/whatif.js";
 import { Whenever } from "../core/whenever.js";
@@ -28,7 +28,7 @@ const runs = page.runs;
 const heats = new Heats(page);
 const findings = new Findings(runs, heats.prompts);
 const runOf = (number) => runs.find((run) => run.number === number);
-const known = new Watching(page, (number) => runOf(number).baseline, page.is_whole ? Infinity : undefined);
+const known = new ComparisonState(page, (number) => runOf(number).baseline, page.is_whole ? Infinity : undefined);
 for (const trace of dataOf("traces")) for (const frame of framesOf(trace)) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
 const race = page.is_loaded ? new LoadLanes($("#race"), runs, showRequest) : new Race($("#race"), runs, runs[0].baseline);
