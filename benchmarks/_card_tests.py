@@ -19,7 +19,7 @@ LAST_CHARACTERS = 6000  # of a file's output
 
 
 def files() -> list[Path]:
-    return [path for path in sorted((ROOT / "tests" / "decoding").rglob("test_*.py")) if MARK.search(path.read_text())]
+    return [path for path in sorted((ROOT / "tests" / "parts").rglob("test_*.py")) if MARK.search(path.read_text())]
 
 
 def tests(card: Card) -> None:

@@ -117,24 +117,22 @@ def test_a_run_shows_how_far_it_is_and_what_fails_and_ends_as_pytest_does(tmp_pa
 ROOMS = """
 import pytest
 
-@pytest.fixture
-def db(): pass
-
 def test_part(): pass
-def test_door(db): pass
 @pytest.mark.slow
 def test_slow(): pass
 @pytest.mark.browser
 @pytest.mark.smoke
-def test_smoke(db): pass
+def test_smoke(): pass
 """
 
 
-def test_a_quick_run_leaves_out_what_needs_a_database_or_a_machine_but_smoke_tests(tmp_path, capfd):
-    (tmp_path / "test_rooms.py").write_text(ROOMS)
+def test_a_quick_run_takes_laws_parts_and_smoke_tests(tmp_path, capfd):
+    for room in ("parts", "doors"):
+        (tmp_path / room).mkdir()
+        (tmp_path / room / f"test_{room}.py").write_text(ROOMS)
     assert all_pass(tmp_path, ["-p", "tests.conftest", "--quick", "--collect-only", "-q"])
     told = capfd.readouterr().out
-    assert re.findall(r"::(\w+)", told) == ["test_part", "test_smoke"] and "2 deselected" in told
+    assert re.findall(r"::(\w+)", told) == ["test_smoke", "test_part", "test_smoke"] and "3 deselected" in told
 
 
 GREEDY = "import torch; torch.set_num_threads(2)"

@@ -97,11 +97,11 @@ def debian(bare: Path) -> Path:
     return bare / "asked"
 
 
-@pytest.mark.parametrize("settings", [{}, {"DRAFTHOUSE_CHROMIUM": "none"}], ids=["there", "unwanted"])
-def test_what_is_there_or_unwanted_is_not_installed(bare: Path, debian: Path, installing, settings) -> None:
-    if not settings:
+@pytest.mark.parametrize("asked", [{}, {"DRAFTHOUSE_CHROMIUM": "none"}], ids=["there", "unwanted"])
+def test_what_is_there_or_unwanted_is_not_installed(bare: Path, debian: Path, installing, asked) -> None:
+    if not asked:
         script(bare / "chromium")
-    assert installing(**settings) == (0, "")
+    assert installing(**asked) == (0, "")
     assert not debian.exists()
 
 
