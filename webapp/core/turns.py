@@ -1,10 +1,10 @@
-"""Shares of the turns (`core.waiting`): nobody takes all of them, long requests take few, and nobody all of these."""
+"""Shares of the turns (`core.waiting`): nobody takes all of them, long requests take few, and no team all of these."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import asynccontextmanager, nullcontext
 from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
@@ -13,7 +13,7 @@ from django.http import HttpRequest
 from django.urls import Resolver404, resolve
 
 LONG = 4  # long requests at work at the same time: the other turns are for short ones
-LONG_EACH = 2  # of these with one token or session
+LONG_EACH = 2  # of these for one team
 EACH = 8  # for the requests with one token or session
 
 View = TypeVar("View", bound=Callable[..., Any])
@@ -40,23 +40,22 @@ def is_long(request: HttpRequest) -> bool:
 
 
 class RequestShares:
-    """Requests above a share wait in order. A share is one token's or session's; requests with neither share one of
-    long requests, and have no other: little is done for them."""
+    """Requests above a share wait in order."""
 
     def __init__(self) -> None:
         self._long = asyncio.Semaphore(LONG)
+        self._teams: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
         self._askers: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def of(self, request: HttpRequest) -> AsyncIterator[None]:
-        asker = request.headers.get("Authorization") or request.COOKIES.get(settings.SESSION_COOKIE_NAME, "")
-        async with AsyncExitStack() as shares:
-            if is_long(request):
-                await shares.enter_async_context(self._share(f"long {asker}", LONG_EACH))
-                await shares.enter_async_context(self._long)
-            if asker:
-                await shares.enter_async_context(self._share(asker, EACH))
+    async def of_long(self, team: str) -> AsyncIterator[None]:
+        """Share of a team's long requests."""
+        async with self._teams.setdefault(team, asyncio.Semaphore(LONG_EACH)), self._long:
             yield
 
-    def _share(self, name: str, most: int) -> asyncio.Semaphore:
-        return self._askers.setdefault(name, asyncio.Semaphore(most))
+    @asynccontextmanager
+    async def of_asker(self, request: HttpRequest) -> AsyncIterator[None]:
+        """Share of a token or a session. Requests with neither have none: little is done for them."""
+        asker = request.headers.get("Authorization") or request.COOKIES.get(settings.SESSION_COOKIE_NAME)
+        async with self._askers.setdefault(asker, asyncio.Semaphore(EACH)) if asker else nullcontext():
+            yield

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -17,7 +18,8 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from webapp.core.conditions import Conditions, guarded
 from webapp.core.holding import Held, hold
 from webapp.core.problems import Problem
-from webapp.core.turns import RequestShares
+from webapp.core.proxies import address_of
+from webapp.core.turns import RequestShares, is_long
 
 AT_WORK = 16  # requests answered at the same time; a few less than there are connections to PostgreSQL
 PIECE = 64 * 1024  # bytes of a streamed answer made at a time
@@ -31,12 +33,13 @@ class InTurns(ASGIHandler):
     """Handler that answers 16 requests at a time. Each has a thread and a database connection; 200 would only be
     in each other's way. The others wait here in order with neither, and so do requests that wait for news.
 
-    Nobody takes all turns, and long requests take few (`core.turns`).
+    Nobody takes all turns. Long requests take few, by `team_of`, which names the team that a request is for.
 
     It is no middleware: Django makes a middleware of either kind synchronous if its neighbours are."""
 
-    def __init__(self) -> None:
+    def __init__(self, team_of: Callable[[HttpRequest], str] = address_of) -> None:
         super().__init__()
+        self._team_of = team_of
         self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[asyncio.Semaphore, RequestShares]] = (
             WeakKeyDictionary()
         )
@@ -55,7 +58,14 @@ class InTurns(ASGIHandler):
             await super().__call__(scope, receive, send)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        async with self._here[1].of(request), self._slots:
+        if not is_long(request):
+            return await self._answered(request)
+        team = await self._in_turn(partial(self._team_of, request))
+        async with self._here[1].of_long(team):
+            return await self._answered(request)
+
+    async def _answered(self, request: HttpRequest) -> HttpResponseBase:
+        async with self._here[1].of_asker(request), self._slots:
             _take_thread()
             answer = await self._made(request)
             if isinstance(answer, Held):

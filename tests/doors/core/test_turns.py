@@ -16,6 +16,7 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.test import RequestFactory
 from django.urls import path
 
+from webapp.accounts.authentication import team_of
 from webapp.core import conditions
 from webapp.core.conditions import Condition
 from webapp.core.problems import Gone
@@ -53,7 +54,7 @@ class Slow:
 
 
 class Crowd:
-    """Requests at work, by asker. None leaves before as many as may are in."""
+    """Requests at work, by team. None leaves before as many as may are in."""
 
     def __init__(self, allowed: int) -> None:
         self.full = threading.Barrier(allowed)
@@ -103,7 +104,7 @@ def broken(request: HttpRequest) -> StreamingHttpResponse:
 
 @takes_long("GET")
 def heavy(request: HttpRequest) -> HttpResponse:
-    heavies.work(request.headers["Authorization"])
+    heavies.work(request.headers["Team"])
     return HttpResponse("done")
 
 
@@ -145,10 +146,12 @@ def test_so_many_are_at_work_and_the_rest_waits(server):
     assert inside.most == {"all": AT_WORK}
 
 
-def test_long_requests_leave_turns_to_short_ones_and_to_other_askers(server):
+def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(settings, server):
+    server = InTurns(lambda request: request.headers["Team"])
+
     async def crowd() -> None:
-        first = [asyncio.create_task(ask(server, "/heavy/", Authorization="a")) for _ in range(2 * AT_WORK)]
-        second = [asyncio.create_task(ask(server, "/heavy/", Authorization="b")) for _ in range(2 * AT_WORK)]
+        first = [asyncio.create_task(ask(server, "/heavy/", Team="a")) for _ in range(2 * AT_WORK)]
+        second = [asyncio.create_task(ask(server, "/heavy/", Team="b")) for _ in range(2 * AT_WORK)]
         for _ in range(len(first + second) // LONG):
             assert len([piece async for piece in await ask(server, "/long/")]) > 10
             await asyncio.to_thread(heavies.full.wait, PATIENCE)
@@ -238,3 +241,14 @@ def test_nobody_takes_all_turns(server):
         assert {answer.status_code for answer in await asyncio.gather(*busy)} == {200}
 
     asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
+
+
+def test_long_requests_are_counted_by_team(world):
+    factory, bob = RequestFactory(), world.page(world.bob)
+    world.script()
+    with_token = factory.get("/", headers={"Authorization": f"Bearer {world.tokens['admin']}"})
+    with_session = factory.get("/")
+    with_session.COOKIES = {name: cookie.value for name, cookie in bob.cookies.items()}
+    wrong = factory.get("/", headers={"Authorization": "Bearer dh_wrong.token"}, REMOTE_ADDR="192.0.2.7")
+    assert team_of(with_token) == team_of(with_session) == str(world.team.pk)
+    assert team_of(wrong) == team_of(factory.get("/", REMOTE_ADDR="192.0.2.7"))
