@@ -1,6 +1,6 @@
 """Measure how long others wait while one member uploads, previews and adds many files of 100,000 prompts at once.
 
-    ./drafthouse bench crowd [--files 16] [--others 8] [--comparisons 1000] [--postgres]
+    ./drafthouse bench crowd [--files 16] [--others 4] [--comparisons 1000] [--postgres]
 
 Others read pages and lists and submit small prompt sets, one after another, and a worker decodes a comparison. Half of
 their answers may take 0.3 s and 95 % of them 1 s; no request may fail, and the job may not lose its lease.
@@ -97,7 +97,7 @@ def spread(*seconds: list[float]) -> dict[str, float]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="./drafthouse bench crowd", description=__doc__)
-    for name, usual in (("files", 16), ("others", 8), ("comparisons", 1000)):
+    for name, usual in (("files", 16), ("others", 4), ("comparisons", 1000)):
         parser.add_argument(f"--{name}", type=int, default=usual)
     parser.add_argument("--postgres", action="store_true", help="on a PostgreSQL server of its own instead of SQLite")
     with place(postgres=(asked := parser.parse_args()).postgres) as folder:
