@@ -128,7 +128,7 @@ class JobLoop:
             raise
         except Exception as error:
             return self._unexpected(job, error)
-        return partial(jobs.succeed, job=job)
+        return partial(jobs.succeed, job=job, done=hold.done)
 
     def _work_for(self, job: Job) -> Work:
         _require_new_enough(job)

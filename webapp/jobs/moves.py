@@ -17,9 +17,9 @@ def held(job: Job) -> Any:
     return Job.objects.filter(pk=job.pk, state=JobState.RUNNING, attempt=job.attempt, worker=job.worker)
 
 
-def end(job: Job, state: JobState, reason: str) -> bool:
+def end(job: Job, state: JobState, reason: str, **changes: Any) -> bool:
     """End a job whose attempt this is."""
-    return move(job, JobState.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None, step={})
+    return move(job, JobState.RUNNING, state, reason, attempt_now=job.attempt, lease_until=None, step={}, **changes)
 
 
 def requeue(job: Job, reason: str, cause: str, **changes: Any) -> bool:

@@ -269,8 +269,9 @@ def is_cancel_asked(*, job: Job) -> bool:
 
 
 @transaction.atomic
-def succeed(*, job: Job) -> bool:
-    return moves.end(job, JobState.SUCCEEDED, "Done.")
+def succeed(*, job: Job, done: int | None = None) -> bool:
+    """`done` counts the parts: a renewal that began before the last of them may have written fewer."""
+    return moves.end(job, JobState.SUCCEEDED, "Done.", **({} if done is None else {"done_count": done}))
 
 
 @transaction.atomic

@@ -35,6 +35,15 @@ def test_jobs_are_claimed_by_priority_then_by_age(world):
     assert claim() is None
 
 
+def test_a_job_ends_with_all_that_was_done_though_an_older_renewal_was_written_last(world):
+    enqueue(world)
+    job = claim()
+    services.progressed(job=job, done=12)
+    services.renew(job=job, done=7)
+    assert services.succeed(job=job, done=12)
+    assert job.done_count == 12
+
+
 @pytest.mark.parametrize("kind", [UNPACK, CHECK_MODEL, FETCH_MODEL, COUNT_TOKENS])
 def test_jobs_that_measure_nothing_wait_in_a_queue_of_their_own(world, kind):
     """So a worker that measures and the one beside it never take the same job, and neither waits for the other."""
