@@ -166,7 +166,7 @@ def test_a_text_whose_draft_answers_nan_ends_alone_wherever_it_meets_it() -> Non
         )
         made = Measurement(broken, PROMPTS, [ssd().at(Load(4))], Sampling(max_new_tokens=6))
         [stint] = stints(next(made.schedule()))
-        ends = Counter(type(answer) for _, answer in made.samples(stint))
+        ends = Counter(type(answer) for _, answer in made.decode_stint(stint))
         assert ends.total() == len(PROMPTS)
         assert ends[BrokenModel] < len(PROMPTS)
 
