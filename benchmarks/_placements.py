@@ -69,7 +69,9 @@ def _measured(
     comparison = Measurement(pair, prompts, choices, sampling, cancelled=lambda: time.perf_counter() > deadline)
     pair.begin(choices)
     comparison.warm_up()
-    samples = [sample for sample in comparison.run() if sample.reason != "cancelled"]
+    found = comparison.run()
+    cut = {sample.prompt for sample in found if sample.reason == "cancelled"}
+    samples = [sample for sample in found if sample.prompt not in cut]
     of = {choice.label: [s for s in samples if s.strategy == choice.label] for choice in choices}
     if not samples:
         return {"not run": f"{minutes:.1f} minutes were not enough for one prompt; give it more with --minutes."}

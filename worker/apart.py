@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
@@ -66,7 +67,9 @@ def say(**news: Any) -> None:
 
 def main(work: str, *arguments: str) -> int:
     leash.put_on()
-    sys.stdout = sys.stderr  # what a library prints is no news
+    sys.__stdout__ = os.fdopen(os.dup(1), "w")  # type: ignore[misc]
+    sys.stdout = sys.stderr  # what a library prints is no news,
+    os.dup2(2, 1)  # in whatever language it prints
     module, _, name = work.partition(":")
     try:
         say(result=getattr(import_module(module), name)(*arguments))

@@ -119,7 +119,7 @@ class QueuedDraft:
 
 
 class Drafter(ABC):
-    """Proposes tokens for one sample. Only `drafting` must be written; the other methods do nothing by default."""
+    """Proposes tokens for one sample. Only `draft_steps` must be written; the other methods do nothing by default."""
 
     drafts = True  # whether it ever proposes a token
 

@@ -88,7 +88,8 @@ def early_passes_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int)
 
 
 def judging_of(target: ModelRunner, queued: QueuedDraft) -> UnreadDrafts | None:
-    """Return None where the target's pass cannot take a draft's ids from the device that chose them."""
+    """Return the target's choice between both ways to judge this draft; None where its pass cannot take ids from the
+    device that chose them."""
     if isinstance(target, FastRunner) and target.can_follow and queued.launched.device == target.device:
         return target.judging
     return None

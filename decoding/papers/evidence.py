@@ -150,12 +150,14 @@ class Evidence:
 
         return {
             "study": [Phase("recording", prompts, "")],
-            "costs": [Phase("measuring prices", samples_of_probe(prompts, classifiers=classifiers), "costs")],
+            "costs": [
+                Phase("measuring prices", samples_of_probe(prompts, classifiers=classifiers), "prices of passes")
+            ],
             "also_study": [Phase("recording the other set", further, "")] * bool(further),
             "ran": [run("running DISCO's table", TABLE + len(RULES) * classifiers)],
             "greedy": [outcomes(0.0, 1.0)],
             "ran_ssd": [run("running SSD", 1 + 2 * len(LOOKAHEADS))],
-            "joint": [Phase("measuring joint passes", len(BATCHES), "joint prices")],
+            "joint": [Phase("measuring joint passes", len(BATCHES), "prices of joint passes")],
             "ran_together": [
                 run(f"running SSD, {Load(n)}", len(batches.choices(n))) for n in BATCHES * self.has_second_core
             ],

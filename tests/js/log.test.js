@@ -40,7 +40,7 @@ test("it says how far it is and why the last attempt ended, in words", () => {
   });
   assert.equal(inWords(running, fold(begin(), line(1, { phase: "running SSD, 2 at once", done: 1, due: 36 }))).phase, "Running SSD, 2 at once");
   assert.equal(inWords(running, fold(begin(), epoch(1, 7))).done, "epoch 7 of 60");
-  assert.equal(inWords({ ...running, total: 0 }).phase, "Loading the pair");
+  assert.equal(inWords({ ...running, total: 0 }).phase, "Starting");
   const waiting = inWords({ ...running, state: "queued", sentence: "No worker listens." });
   assert.deepEqual([waiting.phase, waiting.reason], ["Waiting", "No worker listens."]);
 });

@@ -23,7 +23,7 @@ from decoding.drafting.driver import DraftDriver
 from decoding.drafting.source import Nothing, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.runner import FastRunner, UnreadDrafts
+from decoding.models.fast.runner import TRIED, FastRunner, UnreadDrafts
 from decoding.models.runner import run_one
 from decoding.trace.events import Drafted, Recorder, Verified, to_dict
 from tests.kit.models import LLAMA, fast_runner, save
@@ -195,6 +195,20 @@ def test_a_draft_that_nobody_has_read_is_judged_as_one_that_was_read(
             assert found[0] == found[1]
             accepted |= {event["accepted"] for event in found[0][1] if "accepted" in event}
     assert len(accepted) > 2
+
+
+def test_only_a_length_that_was_tried_both_ways_often_enough_is_told_and_nothing_is_tried_once_it_is_settled() -> None:
+    choice = UnreadDrafts()
+    for is_unread in (True, False) * TRIED:
+        assert choice.takes_unread(3) == is_unread
+        choice.note(3, is_unread, 9000 if is_unread else 5000)
+    assert choice.takes_unread(2)
+    choice.note(2, True, 1000)
+    assert not choice.takes_unread(2)
+    choice.note(2, False, 100)
+    assert choice.told == {"unread draft of 3": "not used; a round takes 9.0 µs with it, 5.0 µs without"}
+    choice.is_settled = True
+    assert [choice.takes_unread(2) for _ in range(3)] == [True] * 3 and not choice.takes_unread(3)
 
 
 class Given(UnreadDrafts):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -186,6 +187,10 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "GGUF": (as_gguf, "is GGUF.*needs a model folder with safetensors"),
     "pickle": (as_a_pickle, "pickle.*save_pretrained"),
     "torn weights": (torn, "torn: its header describes"),
+    "a header larger than its file": (
+        lambda folder: (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2**62) + b"{}" + bytes(100)),
+        "no header that fits",
+    ),
     "weights left behind by git": (headless, "git lfs pull"),
     "missing tensor": (without_a_tensor, r"lacks 1 of .*layers\.1\.mlp\.up_proj\.weight"),
     "missing shard": (without_a_shard, r"lacks 1 of the .*model-00002"),

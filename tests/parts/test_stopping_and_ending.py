@@ -1,5 +1,6 @@
 import torch
 
+from decoding.core.ending import Ending
 from decoding.strategies.threshold import cheapest_threshold
 
 
@@ -23,3 +24,14 @@ def test_the_adaptive_threshold_minimises_false_alarms_and_three_times_the_misse
 
 def test_one_class_alone_moves_no_threshold() -> None:
     assert cheapest_threshold([(0.9, True)] * 8, 0.4) == 0.4
+
+
+def spell(tokens: list[int]) -> str:
+    return "".join("abcdefgh"[token] for token in tokens)
+
+
+def test_a_text_is_cut_before_a_stop_string_that_straddles_tokens_and_rounds() -> None:
+    ending = Ending((), ("cde",), spell)  # type: ignore[arg-type]
+    assert ending.find([0, 2, 3], fresh=1) is None
+    assert ending.find([0, 2, 3, 4, 1], fresh=2) == (4, "stop")
+    assert ending.text([0, 2, 3, 4]) == "a"

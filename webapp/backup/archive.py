@@ -7,14 +7,16 @@
     manifest.json             what is in the backup
     manifest.sha256           the manifest's own hash; last, so that a truncated file is known by its absence
 
-Any tar program can unpack it. A backup may come from a stranger: members are regular files with these names and nothing
-else, so no link and no path can lead out of a folder. Standard library only: `restore --check` needs nothing else.
+Any tar program can unpack it. Drafthouse reads it with a reader of its own, because a backup may come from a stranger:
+members are regular files with these names and nothing else, so no link and no path can lead out of a folder, and no
+byte is left unchecked. Standard library only: `restore --check` needs nothing else.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 import shutil
 import sys
@@ -25,13 +27,15 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
-from io import BufferedReader
+from io import BytesIO
 from pathlib import Path
 from typing import IO, Any
 
 FORMAT = 1
 HEAD, MANIFEST, SEAL = "drafthouse-backup.json", "manifest.json", "manifest.sha256"
 SECRETS = ("secret_key", "token_pepper")
+BLOCK = tarfile.BLOCKSIZE
+END = bytes(2 * BLOCK)
 PIECE = 1024 * 1024
 MOST_JSON = 256 * 1024**2  # bytes of a manifest: a million chunks
 MOST_UNPACKED = 128 * 1024**2  # bytes of one part of a table
@@ -55,6 +59,12 @@ def in_words(error: Exception) -> str:
 
 def _damaged(what: str) -> BackupProblem:
     return BackupProblem(f"The backup is damaged: {what}. Copy it again from where it was made, or use another one.")
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    start: int
+    size: int
 
 
 @contextmanager
@@ -86,14 +96,16 @@ class Writer:
     def add(self, name: str, content: bytes) -> None:
         about = tarfile.TarInfo(name)
         about.size, about.mode, about.mtime = len(content), 0o600, self._mtime
-        self._out.write(about.tobuf(tarfile.USTAR_FORMAT) + content + bytes(-len(content) % tarfile.BLOCKSIZE))
+        self._out.write(about.tobuf(tarfile.USTAR_FORMAT))
+        self._out.write(content)
+        self._out.write(bytes(-len(content) % BLOCK))
         self._members[name] = [len(content), hashlib.sha256(content).hexdigest()]
 
     def close(self, about: dict[str, Any]) -> BackupManifest:
         content = json.dumps({**self._head, **about, "members": dict(self._members)}, indent=1).encode()
         self.add(MANIFEST, content)
         self.add(SEAL, hashlib.sha256(content).hexdigest().encode())
-        self._out.write(bytes(2 * tarfile.BLOCKSIZE))
+        self._out.write(END)
         return BackupManifest.read(content)
 
 
@@ -101,16 +113,14 @@ class Archive:
     """A backup open for random access. Nothing in it is trusted before `verify`."""
 
     def __init__(self, file: IO[bytes]) -> None:
+        self._file = file
+        self._length = file.seek(0, os.SEEK_END)
         file.seek(0)
-        try:
-            self._tar = tarfile.TarFile.open(fileobj=file, mode="r:")
-        except (tarfile.TarError, ValueError):
-            raise _foreign() from None
-        self.members = {about.name: about for about in self._index()}
+        self.members = dict(self._index())
         self._check_format()
 
     def verify(self) -> BackupManifest:
-        """Check the content of all members. Raise BackupProblem on any difference."""
+        """Check every byte. Raise BackupProblem on any difference."""
         if SEAL not in self.members or MANIFEST not in self.members:
             raise _damaged("it ends too early")
         if self._hash(MANIFEST) != self._whole(SEAL, 64).decode("ascii", "replace"):
@@ -137,7 +147,8 @@ class Archive:
         return self._whole(f"secrets/{name}", PIECE).decode("ascii")
 
     def chunk(self, team: str, sha256: str) -> IO[bytes]:
-        return self._opened(f"chunks/{team}/{sha256}")
+        member = self.members[f"chunks/{team}/{sha256}"]
+        return BytesIO(self._bytes(member.start, member.size))
 
     def lines(self, model: str) -> Iterator[bytes]:
         """Yield the rows of a table, each as JSON."""
@@ -152,22 +163,23 @@ class Archive:
                 raise _damaged(f"{name} unpacks to more than {MOST_UNPACKED // 1024**2} MiB")
             yield from text.splitlines()
 
-    def _index(self) -> list[tarfile.TarInfo]:
-        try:
-            found = self._tar.getmembers()
-        except (tarfile.TarError, ValueError):
-            raise _damaged("it ends too early") from None
-        if not found or found[0].name != HEAD:
-            raise _foreign()
-        for about in found:
-            if about.type != tarfile.REGTYPE or about.issparse() or about.size < 0 or not _NAME.fullmatch(about.name):
-                raise BackupProblem(
-                    f"The backup holds {about.name[:80]!r}, which Drafthouse never writes. Something else made this "
-                    "file; do not use it."
-                )
-        if len({about.name for about in found}) < len(found):
-            raise _damaged("it has a member twice")
-        return found
+    def _index(self) -> Iterator[tuple[str, Member]]:
+        seen: set[str] = set()
+        at = 0
+        while (block := self._bytes(at, BLOCK)) != bytes(BLOCK) or not at:
+            about = _header(block, is_first=not at)
+            if about.name in seen:
+                raise _damaged(f"it has {about.name} twice")
+            seen.add(about.name)
+            start = at + BLOCK
+            at = start + about.size + -about.size % BLOCK
+            if at + BLOCK > self._length:
+                raise _damaged("it ends too early")
+            if any(self._bytes(start + about.size, at - start - about.size)):
+                raise _damaged(f"it has more data after {about.name}")
+            yield about.name, Member(start, about.size)
+        if self._length - at != len(END) or self._bytes(at, len(END)) != END:
+            raise _damaged("it does not end where it should")
 
     def _check_format(self) -> None:
         try:
@@ -182,17 +194,38 @@ class Archive:
             )
 
     def _hash(self, name: str) -> str:
-        return hashlib.file_digest(self._opened(name), "sha256").hexdigest()
+        member, digest = self.members[name], hashlib.sha256()
+        for at in range(member.start, member.start + member.size, PIECE):
+            digest.update(self._bytes(at, min(PIECE, member.start + member.size - at)))
+        return digest.hexdigest()
 
     def _whole(self, name: str, most: int) -> bytes:
-        if name not in self.members or self.members[name].size > most:
+        member = self.members.get(name)
+        if member is None or member.size > most:
             raise _damaged(f"{name} is missing or too long")
-        return self._opened(name).read()
+        return self._bytes(member.start, member.size)
 
-    def _opened(self, name: str) -> BufferedReader:
-        found = self._tar.extractfile(self.members[name])
-        assert isinstance(found, BufferedReader)  # it is a regular file
-        return found
+    def _bytes(self, start: int, count: int) -> bytes:
+        self._file.seek(start)
+        content = self._file.read(count)
+        if len(content) < count:
+            raise _damaged("it ends too early") if start else _foreign()
+        return content
+
+
+def _header(block: bytes, *, is_first: bool) -> tarfile.TarInfo:
+    try:
+        about = tarfile.TarInfo.frombuf(block, "ascii", "strict")
+    except (tarfile.TarError, ValueError):
+        raise _foreign() if is_first else _damaged("a header cannot be read") from None
+    if is_first and about.name != HEAD:
+        raise _foreign()
+    if about.type != tarfile.REGTYPE or about.size < 0 or not _NAME.fullmatch(about.name):
+        raise BackupProblem(
+            f"The backup holds {about.name[:80]!r}, which Drafthouse never writes. Something else made this file; do "
+            "not use it."
+        )
+    return about
 
 
 def _foreign() -> BackupProblem:

@@ -27,11 +27,14 @@ from webapp.studies.models import Classifier
 # What people do ------------------------------------------------------------------------------------------------------
 
 
-@transaction.atomic
 def launch(*, by: Actor, name: str = "", cloned_from: Comparison | None = None, **asked: Any) -> Comparison:
     """Queue a comparison as `specify` takes it; a worker does the decoding."""
     by.require(Right.SUBMIT)
-    spec = specify(**asked)
+    return _queued(specify(**asked), by, name, cloned_from)
+
+
+@transaction.atomic
+def _queued(spec: Spec, by: Actor, name: str, cloned_from: Comparison | None) -> Comparison:
     name = name or _usual_name(spec, by)
     job = jobs.enqueue(
         kind=COMPARISON,

@@ -1,6 +1,6 @@
-"""Connections with time limits: clients that send or read too slowly are cut off, and no address has too many.
+"""Connections with time limits: clients that send or read too slowly are cut off, and nobody has too many of them.
 
-uvicorn has no option for these: it waits for ever for headers, for bodies and for clients that do not read.
+uvicorn waits for ever for headers, for bodies and for clients that do not read, and its own limit counts requests.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ class Limits:
 
 class Config(uvicorn.Config):
     def __init__(self, app: Any, *, limits: Limits, is_proxy: Callable[[str], bool], **options: Any) -> None:
-        super().__init__(app, http=Http, ws=Socket, limit_concurrency=limits.connections, **options)
+        super().__init__(app, http=Http, ws=Socket, **options)
         self.limits, self.is_proxy = limits, is_proxy
         self.by_address: Counter[str] = Counter()  # open connections
 
@@ -81,6 +81,8 @@ class Http(_Reading, H11Protocol):
         super().connection_made(transport)
         self.config.by_address[self._address] += 1
         is_proxy = self.client is not None and self.config.is_proxy(self.client[0])
+        if self.config.by_address.total() > self.config.limits.connections:
+            return self._end(b"503 Service Unavailable", b"retry-after: 10\r\n")
         if self.config.by_address[self._address] > self.config.limits.connections_each and not is_proxy:
             return self._end(b"429 Too Many Requests", b"retry-after: 10\r\n")
         self._set_clock()

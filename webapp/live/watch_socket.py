@@ -32,7 +32,7 @@ from webapp.core.nudges import within
 from webapp.core.problems import NotFound, NotSignedIn, Problem, TooMany
 from webapp.core.subscriptions import SMALLEST_GAP, NewsSource, subscribed
 from webapp.live import tickets
-from webapp.live.following import Unreadable, read_follow
+from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.job_watch import JobWatch
 from webapp.live.watch import Watch
 
@@ -101,6 +101,8 @@ class WatchSocket(AsyncWebsocketConsumer):
             return await self.close(UNREADABLE[0], f"{UNREADABLE[1]} {error}")
         self.asked = self.asked or self._watch_from_now()
         self.asked.follow(after, since)
+        if len(self.asked.cursors) > MOST_FOLLOWED:  # by many messages
+            return await self.close(*UNREADABLE)
         self.stirred.set()
 
     def deliver(self, message: Message) -> None:
@@ -141,7 +143,7 @@ class WatchSocket(AsyncWebsocketConsumer):
             if self.asked:
                 watch, self.asked = self.asked, None
                 read = database_sync_to_async(_read, thread_sensitive=False)
-                brought = [await read(watch, watch.news, self.show), *brought]
+                brought = [await read(watch.news, self.show), *brought]
             if not brought and clock() - heard >= HEARTBEAT:
                 brought = [(written([{"t": "heartbeat"}]), False)]
             for text, is_over in brought:
@@ -162,7 +164,7 @@ class WatchSocket(AsyncWebsocketConsumer):
         """Readings from now on, for all sockets that show the same."""
         watch = self._watch_from_now()
         return [
-            NewsSource(f"{name} {watch.group} {self.audience}", watch.group, partial(_read, watch, read, self.show))
+            NewsSource(f"{name} {watch.group} {self.audience}", watch.group, partial(_read, read, self.show))
             for name, read in watch.readings().items()
         ]
 
@@ -207,9 +209,10 @@ class WatchSocket(AsyncWebsocketConsumer):
         return NotFound(f"There is no {self.what} with this id, or you may not see it.")
 
 
-def _read(watch: Watch | JobWatch, read: Callable[[], list[Frame]], show: Callable[[Frame], Frame]) -> Message:
+def _read(read: Callable[[], list[Frame]], show: Callable[[Frame], Frame]) -> Message:
     frames = read()
-    return written(map(show, frames)) if frames else "", watch.is_over
+    is_over = bool(frames) and frames[-1]["t"] == "finished"
+    return written(map(show, frames)) if frames else "", is_over
 
 
 def written(frames: Iterable[Frame]) -> str:

@@ -56,6 +56,8 @@ def examine(upload: Upload) -> Facts:
         except BadCheckpoint as refusal:
             sentence = str(refusal).replace(f"{folder}/", "").replace(str(folder), "The model")
             raise Invalid(sentence, code=refusal.code) from None
+        if not found.vocab_size:
+            raise Invalid("config.json has no valid vocab_size.", code=BadCheckpoint.code)
         return {
             **_words(found.config),
             "vocab_size": found.vocab_size,

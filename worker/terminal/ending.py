@@ -54,3 +54,4 @@ class Interrupt:
     def _note(self, number: int, frame: FrameType | None) -> None:
         self.is_asked = True
         signal.signal(signal.SIGINT, self._before)
+        os.write(2, b"\nStopping after what runs now; Ctrl-C once more stops at once.\n")  # a print may be under way

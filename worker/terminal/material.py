@@ -105,7 +105,11 @@ def here(model: Path) -> Path:
 
     def show(done: int, due: int) -> None:
         if due >= MB:
-            lines.show(JobProgress(f"MB of {asked} from the hub", done // MB, due // MB))
+            lines.show(
+                JobProgress(
+                    f"fetching {asked}, MB", done // MB, due // MB, whole=(done // MB, due // MB), is_counted=True
+                )
+            )
 
     try:
         return hub.fetch(asked, lambda: True, show)

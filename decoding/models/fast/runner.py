@@ -174,7 +174,10 @@ class FastRunner:
 
 class UnreadDrafts:
     """Choice, for drafts of each length, whether the target judges them before the host has read them. The first rounds
-    try both ways in turn; from then on all go the way of the fastest of them."""
+    try both ways in turn; from then on all go the way of the fastest of them. Once this is settled, lengths that were
+    not tried as often are not read first: nothing is tried in rounds that count."""
+
+    is_settled = False
 
     def __init__(self) -> None:
         self._took: dict[int, tuple[list[int], list[int]]] = {}  # by length: rounds with an unread and a read draft, ns
@@ -182,7 +185,7 @@ class UnreadDrafts:
     def takes_unread(self, length: int) -> bool:
         unread, read = self._took.setdefault(length, ([], []))
         if len(read) < TRIED:
-            return len(unread) == len(read)
+            return self.is_settled or len(unread) == len(read)
         return min(unread) <= min(read)
 
     def note(self, length: int, is_unread: bool, took_ns: int) -> None:
@@ -197,7 +200,7 @@ class UnreadDrafts:
             f"unread draft of {length}": f"{'used' if self.takes_unread(length) else 'not used'}; a round takes "
             f"{min(unread) / 1e3:.1f} µs with it, {min(read) / 1e3:.1f} µs without"
             for length, (unread, read) in sorted(self._took.items())
-            if read
+            if len(read) == TRIED
         }
 
 

@@ -2,7 +2,7 @@
 
 Both learn from verdicts: how many tokens are accepted, and how high on the draft's own list the target's token stands.
 Both add what they count to a prior, so that the first rounds have probabilities too. The prior is weak: it weighs as
-much as 24 tokens. Its ranks are those of trees.
+much as 24 tokens. Its ranks are `tree_shapes.PRIOR`, as for trees.
 """
 
 from __future__ import annotations

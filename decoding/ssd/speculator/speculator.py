@@ -37,6 +37,8 @@ RECENT = 4  # last tokens of the text that identify a position for random tokens
 
 
 class BranchTree:
+    """One preparation: open branches for likely outcomes, then draft one token for each of them in every step."""
+
     def __init__(
         self,
         runner: ModelRunner,

@@ -82,7 +82,7 @@ const headOf = (axis) => (value) => {
 const closest = (values, value) => values.reduce((one, other) => (Math.abs(other - value) < Math.abs(one - value) ? other : one));
 
 /** Round values inside an axis, and those that it names also; or only those that it names. */
-export function marksOf(axis, count) {
+function marksOf(axis, count) {
   if (axis.at) return axis.at;
   const step = Math.max(axis.isWhole ? 1 : 0, ticks(axis.high - axis.low, count)[1] ?? axis.high - axis.low);
   const first = Math.ceil(axis.low / step - 1e-9);

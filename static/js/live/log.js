@@ -27,7 +27,7 @@ const PHASES = {
 /** How far a job is, as one reads it. The bar shows the step that runs where that counts no samples, or all are decoded; else
  * the samples. */
 export function inWords({ state, step, done, total, parts, seconds_left: left, trouble, attempt, setback, sentence }, log = begin()) {
-  const isTraining = log.phase === "training" && log.epochs.length > 0, phase = PHASES[log.phase] ?? (log.phase || step?.phase || (total ? "running" : "loading the pair"));
+  const isTraining = log.phase === "training" && log.epochs.length > 0, phase = PHASES[log.phase] ?? (log.phase || step?.phase || (total ? "running" : "starting"));
   return {
     phase: state === "queued" ? "Waiting" : capital(phase),
     done: isTraining ? `epoch ${log.done} of ${log.due}` : step ? `${step.done} of ${step.due}` : total ? `${done} of ${total} ${parts}` : "",

@@ -32,9 +32,9 @@ const feed = new Feed({
 
 function draw() {
   drawWay(status, "", state);
-  const more = state.figures - shown;
-  if (more <= 0) return;
-  document.querySelector("#more").hidden = false;
+  const told = document.querySelector("#more"), more = state.figures - shown; // a job's own page draws no figures
+  if (!told || more <= 0) return;
+  told.hidden = false;
   say(document.querySelector("#more span"), `${more}${shown ? " more" : ""} figure${more === 1 ? " is" : "s are"} drawn.`);
 }
 

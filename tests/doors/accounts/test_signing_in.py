@@ -60,6 +60,14 @@ def test_one_address_guesses_only_so_often_whatever_names_it_tries(db):
     assert sign_in(**HOME) == 302
 
 
+def test_a_valid_link_works_where_too_many_wrong_ones_were_tried(db):
+    user = made()
+    wrong = [Client().post("/enter/wrong/", **STRANGER).status_code for _ in range(31)]
+    assert wrong == [410] * 30 + [429]
+    link = services.issue_sign_in_link(user=user)
+    assert Client().post(f"/enter/{link}/", **STRANGER).status_code == 302
+
+
 def test_an_invitation_may_be_opened_often_and_a_wrong_one_only_so_often(world):
     link = services.invite(role=Role.VIEWER, days=1, by=world.actor(world.alice))[1]
     assert {Client().get(f"/join/{link}/", **STRANGER).status_code for _ in range(35)} == {200}

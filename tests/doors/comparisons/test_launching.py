@@ -86,6 +86,8 @@ def test_lists_and_choices_tell_things_of_one_name_apart(world, by, ready):
         ({"strategies": [{"strategy": "static", "params": {"lookahead": 65}}]}, "strategies.0", "outside 1 to 64"),
         ({"strategies": [{"strategy": "static"}, {"strategy": "static"}]}, "strategies.1", "twice"),
         ({"sampling": {"stop": [""]}}, "sampling.stop", ""),
+        ({"strategies": [{"strategy": "static"}] * 33}, "strategies", ""),
+        ({"queue": "light"}, "queue", "light"),
         ({"split": "other"}, "split", "it has test"),
         ({"strategy": []}, "strategy", "known"),
     ],

@@ -177,8 +177,9 @@ def test_figures_that_are_drawn_meanwhile_are_told_of_and_shown(open_page, ready
     by, pair, dataset = ready
     study = hands(services.launch, kind=PAPERS, pair=pair, dataset=dataset, by=by)
     job = hands(jobs.claim, worker="w1", queues=["cpu"])
-    page = open_page(f"/studies/{study.pk}/")
-    expect(page.locator("#mode")).to_have_attribute("data-mode", "live")
+    of_job, page = open_page(f"/jobs/{job.pk}/"), open_page(f"/studies/{study.pk}/")
+    for each in (of_job, page):
+        expect(each.locator("#mode")).to_have_attribute("data-mode", "live")
     expect(page.locator("#more")).to_be_hidden()
     figures = [each for each in make.STUDIES["papers"]["figures"] if not each["needs"]]
     for count, told in enumerate(("1 figure is drawn.", "2 figures are drawn.", "1 more figure is drawn.")):
@@ -189,4 +190,5 @@ def test_figures_that_are_drawn_meanwhile_are_told_of_and_shown(open_page, ready
             expect(page.locator("svg.chart.figure")).to_have_count(count + 1)
             expect(page.locator("#more")).to_be_hidden()
     hands(jobs.note, job=job, sentence="", numbers={"phase": "running SSD, 2 at once", "done": 0, "due": 9})
-    expect(page.locator("#phase")).to_have_text("Running SSD, 2 at once")
+    for each in (of_job, page):
+        expect(each.locator("#phase")).to_have_text("Running SSD, 2 at once")

@@ -87,6 +87,10 @@ def test_things_of_one_name_are_told_apart(world, by):
 def test_pages_of_owners_and_of_the_operator_are_found_by_those_who_may_open_them(world):
     assert found(world.page(world.alice), "audit") == [("Page", "Who did what")]
     assert found(world.page(world.bob), "audit") == found(world.page(world.alice), "installation") == []
+    world.bob.is_operator = True
+    world.bob.save()
+    assert found(world.page(world.bob), "versions") == [("Page", "System")]
+    assert found(world.page(world.bob), "installation") == [("Page", "Users of this installation")]
 
 
 def test_nothing_of_another_team_or_in_the_bin_is_found_and_viewers_get_no_actions(world):

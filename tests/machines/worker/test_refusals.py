@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
+from webapp.comparisons.kinds import COMPARISON
+from webapp.core.version import release
 from webapp.jobs.models import Job
 from webapp.registry.models import LanguageModel
 
@@ -49,6 +51,15 @@ def test_a_worker_older_than_the_job_leaves_it_to_a_newer_one(launch, make_worke
     make_worker("old").look()
     job = Job.objects.get()
     assert job.state == "failed" and told in job.reason
+
+
+def test_a_job_of_another_build_of_the_same_release_is_done(launch, make_worker):
+    launch()
+    Job.objects.update(version=f"{release()}+gffffffffffff")
+    worker = make_worker("w1")
+    worker.works[COMPARISON.slug] = lambda attempt: None
+    worker.look()
+    assert Job.objects.get().state == "succeeded"
 
 
 def test_a_copy_that_is_spoiled_here_speaks_only_for_this_machine(launch, make_worker, engine):

@@ -117,6 +117,14 @@ def test_a_failure_is_one_sentence(name: str) -> None:
     assert str(answer).startswith(("it ", "The server ", "What it answers "))
 
 
+def test_a_server_that_stays_busy_is_given_up_after_a_minute_of_pauses() -> None:
+    pauses = Pauses()
+    with asking(refusing(503, {}, {"Retry-After": "0"}), sleep=pauses) as (ask, wire):
+        [(answer, _)] = ask("ab")
+    assert "answered 503 (try 61) and wants to be asked again in 1 s" in str(answer)
+    assert len(wire.sent("/completion")) == 61 and sum(pauses) == 60
+
+
 def test_nobody_connects_to_where_a_redirect_points() -> None:
     with serving(LLAMA) as inside:
         elsewhere = refusing(307, headers={"Location": f"{inside.address}/completion"})

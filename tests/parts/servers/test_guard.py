@@ -32,6 +32,7 @@ def test_a_listed_host_network_and_port_may_be_reached(host: str, port: int, ip:
         ("vllm.internal", 8000, "::ffff:127.0.0.1"),
         ("192.0.2.7", 80, "192.0.2.7"),
         ("nat64", 80, "64:ff9b::7f00:1"),  # 127.0.0.1 behind NAT64
+        ("6to4", 80, "2002:7f00:1::"),
     ],
 )
 def test_all_other_addresses_are_refused(host: str, port: int, ip: str) -> None:
@@ -43,7 +44,8 @@ def test_all_other_addresses_are_refused(host: str, port: int, ip: str) -> None:
 
 @pytest.mark.parametrize(
     "ip",
-    ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fe80::1%eth0", "::", "240.0.0.1"],
+    ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "fe80::1%eth0", "::",
+     "240.0.0.1"],
 )  # fmt: skip
 @pytest.mark.parametrize("guard", [TERMINAL, allowed(["0.0.0.0/0", "::/0", "meta"])])
 def test_some_addresses_are_never_reached_whatever_a_list_says(guard: object, ip: str) -> None:

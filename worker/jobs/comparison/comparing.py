@@ -80,9 +80,10 @@ class Comparing:
         described = self._described(loaded)
         self._emit(described)
         self._measurement.warm_up(on_progress=lambda done, due: self._emit(JobProgress(WARMING, done, due)))
-        if isinstance(target := self._pair.target, FastRunner) and (found := target.judging.told):
-            kernels = {**target.facts.kernels, **found}
-            self._emit(Tuned({**described.hardware, "kernels": kernels}))
+        if isinstance(target := self._pair.target, FastRunner):
+            target.judging.is_settled = True
+            if found := target.judging.told:
+                self._emit(Tuned({**described.hardware, "kernels": {**target.facts.kernels, **found}}))
         self._weigh()
         self._decode_all()
 
@@ -173,6 +174,7 @@ class Comparing:
             for key, sample in self._measurement.try_stint(stint):
                 del left[which(key)]
                 if isinstance(sample, DrafthouseError):
+                    self._traces.finish(which(key))
                     self._give_up([which(key)], str(sample))
                 elif sample.reason == "cancelled":
                     return
