@@ -39,7 +39,7 @@ from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads, load_of
 from decoding.measure.sample import Audit, SampleResult, sample_from_dict
 from decoding.measure.schedule import blocks, order
-from decoding.measure.speedups import PairedTimes, Speedup, races, speedups
+from decoding.measure.speedups import Race, Speedup, races, speedups
 from decoding.measure.summary import RaceResults, baselines, judge, report
 from decoding.prompts.prompt import PromptItem
 
@@ -307,14 +307,14 @@ def of_run(document: Mapping[str, Any], draws: int) -> dict[str, Any]:
 
 
 def share_held(
-    every: Sequence[PairedTimes], base: Mapping[Load, str], truth: Mapping[str, float], prompts: int, draws: int
+    every: Sequence[Race], base: Mapping[Load, str], truth: Mapping[str, float], prompts: int, draws: int
 ) -> float:
     """Draw prompts, some of them twice, and say how often all intervals hold the ratios over all prompts."""
     dice, held, units = random.Random(prompts), 0, [*next(iter(every[0].times.values()))]
     for _ in range(draws):
         drawn = [*enumerate(dice.choices(units, k=prompts))]
         columns = [{label: {str(n): own[u] for n, u in drawn} for label, own in race.times.items()} for race in every]
-        again = [PairedTimes(race.load, times, prompts) for race, times in zip(every, columns, strict=True)]
+        again = [Race(race.load, times, prompts) for race, times in zip(every, columns, strict=True)]
         held += not any(misses(gain, truth[label]) for label, gain in speedups(again, base).items())
     print(f"{prompts:4} prompts: all intervals hold in {held / draws:.3f}", flush=True)
     return held / draws

@@ -33,15 +33,15 @@ from tests.kit.up import Up
 LATE_MS = 250.0
 ROUNDS = 300  # per sample; two events each
 STRATEGIES = [{"strategy": "static", "params": {"lookahead": 4}}, {"strategy": "threshold"}]
-Which = tuple[str, str, int]
+SampleId = tuple[str, str, int]
 
 
 @dataclass
 class Emitted:
     """For each sample, when each event was finished, and how many tokens the text then had."""
 
-    at_ns: dict[Which, list[int]] = field(default_factory=dict)
-    tokens: dict[Which, list[int]] = field(default_factory=dict)
+    at_ns: dict[SampleId, list[int]] = field(default_factory=dict)
+    tokens: dict[SampleId, list[int]] = field(default_factory=dict)
     late_ms: float = 0.0  # most that the player was behind schedule
 
 
@@ -115,7 +115,7 @@ class Comparison(Played):
     def drawn(self, rows: list[list[float]], offset_ns: int) -> tuple[list[float], int]:
         """Measure how late each round was on the screen, in ms, and count those that never were, because a later one
         replaced them."""
-        seen: dict[Which, list[tuple[int, float]]] = {}
+        seen: dict[SampleId, list[tuple[int, float]]] = {}
         for heat, run, tokens, now in rows:
             which = (self.runs[int(run)], self.prompts[int(heat) - 1], 0)
             seen.setdefault(which, []).append((int(tokens), now * 1e6 + offset_ns))

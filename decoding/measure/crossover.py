@@ -9,7 +9,7 @@ from typing import Any
 
 from decoding.core.load import Load
 from decoding.measure.ranking import Ranking, Row, listed, may_be_as_fast, pair_intervals, ranked, ranking
-from decoding.measure.speedups import PairedTimes
+from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults, Stage
 from decoding.measure.verdict import NO_INTERVALS, doubt, looping, verdict
 
@@ -63,7 +63,7 @@ def across_loads(rows: Sequence[Row], judged: RaceResults) -> dict[str, Any]:
     return {"loads": found, "crossovers": crossings, "sentence": sentence, **{name: only[name] for name in together}}
 
 
-def _left_out(race: PairedTimes, names: Mapping[str, str]) -> str:
+def _left_out(race: Race, names: Mapping[str, str]) -> str:
     """Say on which prompts nobody is judged, and which strategies are not."""
     words = []
     if race.left_out:

@@ -23,7 +23,7 @@ from decoding.measure.intervals import (
     ratio_intervals,
     standard_error,
 )
-from decoding.measure.speedups import PairedTimes
+from decoding.measure.speedups import Race
 
 FOLDS = 16
 MOST_PROMPTS = 5000  # a difference that takes more prompts does not matter
@@ -57,9 +57,7 @@ def leader_of(found: Sequence[Row]) -> Row | None:
     return next((row for row in gains if row["is_shown"]), next(iter(gains), None))
 
 
-def pair_intervals(
-    races: Sequence[PairedTimes], labels: Collection[str], planned: int = 0
-) -> dict[tuple[str, str], Interval]:
+def pair_intervals(races: Sequence[Race], labels: Collection[str], planned: int = 0) -> dict[tuple[str, str], Interval]:
     """Intervals of the time of each of these strategies relative to each other one at its load, so of the other's speed
     relative to its own. Those of all loads hold together: any strategy could have led."""
     columns = {label: race.times[label] for race in races for label in race.times if label in labels}
@@ -74,7 +72,7 @@ def _inverse(interval: Interval) -> Interval:
 
 
 def ranking(
-    rows: Sequence[Row], race: PairedTimes, pairs: Mapping[tuple[str, str], Interval], baseline: str, judged: int
+    rows: Sequence[Row], race: Race, pairs: Mapping[tuple[str, str], Interval], baseline: str, judged: int
 ) -> Ranking:
     """Rank the rows of one load. `pairs` are intervals of times relative to each other, `judged` is the number of
     speed-ups whose intervals hold together. Rows may have a `name` for people."""
@@ -107,7 +105,7 @@ def ranking(
     return Ranking(label, tuple(rivals), held_out, more, " ".join(filter(None, told)))
 
 
-def speed_held_out(race: PairedTimes, labels: Sequence[str], baseline: str) -> float | None:
+def speed_held_out(race: Race, labels: Sequence[str], baseline: str) -> float | None:
     """Speed-up over all prompts if for each the other prompts choose the strategy."""
     units = sorted(race.times[baseline])
     if len(units) < FEWEST_ROWS:
@@ -115,7 +113,7 @@ def speed_held_out(race: PairedTimes, labels: Sequence[str], baseline: str) -> f
     return sum(race.times[baseline].values()) / sum(_chosen_by_others(race, labels, units))
 
 
-def _chosen_by_others(race: PairedTimes, labels: Sequence[str], units: Sequence[str]) -> Iterator[float]:
+def _chosen_by_others(race: Race, labels: Sequence[str], units: Sequence[str]) -> Iterator[float]:
     for fold in range(min(FOLDS, len(units))):
         judged = units[fold::FOLDS]
         rest = {label: sum(race.times[label].values()) - sum(race.times[label][u] for u in judged) for label in labels}
@@ -123,7 +121,7 @@ def _chosen_by_others(race: PairedTimes, labels: Sequence[str], units: Sequence[
         yield from (race.times[chosen][unit] for unit in judged)
 
 
-def _more(race: PairedTimes, one: str, other: str, judged: int) -> Range | None:
+def _more(race: Race, one: str, other: str, judged: int) -> Range | None:
     """How many further prompts tell two strategies apart, at least and at most: the difference is known only so far.
     An interval's width falls with the square root of the number of prompts."""
     times, error = race.times, standard_error(race.times[one], race.times[other])
@@ -139,7 +137,7 @@ def _more(race: PairedTimes, one: str, other: str, judged: int) -> Range | None:
     return None if least is None else (least, wanted(effect - SURE * error))
 
 
-def _too_few(strategies: int, missing: int, race: PairedTimes) -> str:
+def _too_few(strategies: int, missing: int, race: Race) -> str:
     if race.load.is_open:
         return "Requests of an open loop share one queue, so an interval takes repeats: run at least 6."
     if missing == 1 and race.prompts >= fewest_rows(strategies):

@@ -11,7 +11,7 @@ from typing import Any
 
 from decoding.choice import Choice
 from decoding.measure.sample import SampleResult
-from decoding.measure.speedups import PairedTimes, race, speedups
+from decoding.measure.speedups import Race, race, speedups
 
 
 def regrets(
@@ -37,7 +37,7 @@ def categories_of(samples: Iterable[SampleResult]) -> dict[str, str]:
     return found
 
 
-def regret(label: str, bound: str, found: PairedTimes, categories: Mapping[str, str]) -> dict[str, Any]:
+def regret(label: str, bound: str, found: Race, categories: Mapping[str, str]) -> dict[str, Any]:
     """Summarize a strategy's speed relative to its bound's: over all prompts, and in each category, the largest regret
     first. Each interval holds for itself alone."""
     groups: dict[str, list[str]] = {}
@@ -55,7 +55,7 @@ def regret(label: str, bound: str, found: PairedTimes, categories: Mapping[str, 
     }
 
 
-def _regret(label: str, bound: str, found: PairedTimes) -> dict[str, Any]:
+def _regret(label: str, bound: str, found: Race) -> dict[str, Any]:
     reached = speedups([found], {found.load: bound})[label]
     assert reached
     return {"regret": 1 - reached.ratio, "reached": dataclasses.asdict(reached)}

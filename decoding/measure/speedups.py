@@ -44,7 +44,7 @@ def judged_speed(load: Load) -> Speed:
 
 
 @dataclass(frozen=True)
-class PairedTimes:
+class Race:
     """Seconds of every strategy at one load, on the prompts that all of them have decoded."""
 
     load: Load
@@ -53,11 +53,11 @@ class PairedTimes:
     left_out: int = 0  # prompts that some strategy has not decoded
     absent: tuple[str, ...] = ()  # labels that broke on most prompts
 
-    def only(self, prompts: Iterable[str]) -> PairedTimes:
+    def only(self, prompts: Iterable[str]) -> Race:
         """The same race on some of its prompts."""
         kept = list(prompts)
         times = {label: {prompt: own[prompt] for prompt in kept} for label, own in self.times.items()}
-        return PairedTimes(self.load, times, len(kept))
+        return Race(self.load, times, len(kept))
 
     def ratio(self, one: str, other: str) -> float:
         """Speed of one relative to another."""
@@ -71,7 +71,7 @@ class PairedTimes:
         return Speedup(self.ratio(one, other), low, high, self.median(one, other), self.prompts)
 
 
-def race(load: Load, by_label: Mapping[str, Sequence[SampleResult]], speed: Speed | None = None) -> PairedTimes:
+def race(load: Load, by_label: Mapping[str, Sequence[SampleResult]], speed: Speed | None = None) -> Race:
     """Find the prompts that all strategies have decoded, and the seconds of each.
 
     Seconds are those for as many tokens as the first strategy wrote. The turns of a conversation are not independent,
@@ -84,7 +84,7 @@ def race(load: Load, by_label: Mapping[str, Sequence[SampleResult]], speed: Spee
     most = max(map(len, known.values()), default=0)
     judged = {label: own for label, own in known.items() if len(own) >= LEAST_SHARE * most}
     if not most or not judged:
-        return PairedTimes(load, {})
+        return Race(load, {})
     keys = [key for key in next(iter(judged.values())) if all(key in own for own in judged.values())]
     every = {prompt for own in known.values() for prompt, _ in own}
     first = next(iter(judged.values()))
@@ -97,12 +97,12 @@ def race(load: Load, by_label: Mapping[str, Sequence[SampleResult]], speed: Spee
     prompts = {first[key].unit for key in keys}
     left_out = len(every) - len({prompt for prompt, _ in keys})
     absent = tuple(label for label in known if label not in judged)
-    return PairedTimes(load, times if keys else {}, len(prompts), left_out, absent)
+    return Race(load, times if keys else {}, len(prompts), left_out, absent)
 
 
 def races(
     choices: Sequence[Choice], by_label: Mapping[str, Sequence[SampleResult]], speed: Speed | None = None
-) -> list[PairedTimes]:
+) -> list[Race]:
     """One race for each load."""
     loads = dict.fromkeys(choice.load for choice in choices)
     return [
@@ -111,7 +111,7 @@ def races(
     ]
 
 
-def speedups(every: Sequence[PairedTimes], base: Mapping[Load, str], planned: int = 0) -> dict[str, Speedup | None]:
+def speedups(every: Sequence[Race], base: Mapping[Load, str], planned: int = 0) -> dict[str, Speedup | None]:
     """Speed-ups of all strategies by label, at all loads. Their intervals hold together. The baseline's own, 1, has
     none.
 

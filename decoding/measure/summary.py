@@ -20,7 +20,7 @@ from decoding.measure.drift import drift
 from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, SampleResult
 from decoding.measure.speedups import (
-    PairedTimes,
+    Race,
     Speedup,
     break_even_tokens,
     end_to_end_speed,
@@ -59,7 +59,7 @@ ENDED = Stage()
 class RaceResults:
     """The races of a comparison, and the speed-ups that they show, by label."""
 
-    races: Sequence[PairedTimes]
+    races: Sequence[Race]
     base: Mapping[Load, str]  # label of the row that speed-ups are relative to
     gains: Mapping[str, Speedup | None]
     end_to_end: Mapping[str, Speedup | None]

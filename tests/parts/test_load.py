@@ -28,7 +28,7 @@ from decoding.measure.latency import Objective, figures, parse_objective
 from decoding.measure.request_times import Timing
 from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.schedule import blocks, stints
-from decoding.measure.speedups import PairedTimes
+from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults, judge, report
 from decoding.models.runner import Feed
 from decoding.prices.cost_model import Context, CostModel
@@ -325,9 +325,7 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
 def at_loads(gains: abc.Mapping[Load, tuple[float, float, float]]) -> dict[str, Any]:
     """Return what is said of static:4 beside autoregressive with such gains (ratio, low, high) at these loads."""
     base = {load: f"autoregressive{load.suffix}" for load in gains}
-    races = [
-        PairedTimes(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()
-    ]
+    races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
     rows = [
         {"label": f"{name}{load.suffix}", "strategy": name.partition(":")[0], "role": role, "is_shown": True,
          "concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None,

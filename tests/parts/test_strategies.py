@@ -43,7 +43,7 @@ def test_a_model_that_answers_with_nan_is_refused_in_words(model: str, sampling:
         world.run(choose("static"), [3, 1], sampling)
 
 
-def test_align_compares_tokens_not_lengths() -> None:
+def test_rewind_to_compares_tokens_not_lengths() -> None:
     """A runner that sat out a round can hold a text of the right length that is not ours."""
     world = World.of_tables(12, 7)
     world.draft.extend([1, 2, 3, 4])
@@ -51,7 +51,7 @@ def test_align_compares_tokens_not_lengths() -> None:
     assert world.draft.tokens == [1, 2]
 
 
-def test_align_feeds_again_what_logits_are_needed_of() -> None:
+def test_rewind_to_feeds_again_what_logits_are_needed_of() -> None:
     world = World.of_tables(12, 7)
     world.draft.extend([1, 2, 3])
     assert list(rewind_to(world.draft, [1, 2, 3], need=2)) == [2, 3]
