@@ -41,5 +41,7 @@ def check_tree(is_open: bool, depths: Sequence[int], new: int, context: int) -> 
     check_open(is_open)
     if new != len(depths) or not new:
         raise ValueError(f"{new} tokens with {len(depths)} parents")
+    if min(depths) < 0:
+        raise ValueError("a parent lies before the text")
     if max(depths) >= context:
         raise BadPrompt(f"A path would be longer than the model holds, which is {context} tokens.")

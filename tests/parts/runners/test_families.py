@@ -117,6 +117,13 @@ def test_the_rows_of_a_tree(both: tuple[FastRunner, Reference]) -> None:
     assert_same(runner.extend([5, 6], 2), reference(text, 2))
 
 
+def test_a_parent_before_the_text_is_refused(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA))
+    runner.extend([1, 2, 3])
+    with pytest.raises(ValueError, match="before the text"):
+        runner.grow().extend([1], [-5])
+
+
 def test_a_prompt_longer_than_one_pass(tmp_path: Path) -> None:
     folder = save(tmp_path, "llama", **LLAMA | {"max_position_embeddings": 1300})
     text = torch.randint(0, 97, (1200,), generator=torch.Generator().manual_seed(2)).tolist()
