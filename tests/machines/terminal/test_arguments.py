@@ -64,7 +64,7 @@ def test_models_of_the_hub_are_named_by_their_ids(
     assert args.pair.target == home / "hub/models--org--big/snapshots" / COMMIT
     assert args.pair.draft == home / "hub/models--org--small/snapshots" / COMMIT
     assert args.material.own_classifier == home / "assets/drafthouse/models--org--big/disco"
-    assert "MB of org/big from the hub: 34/34" in capsys.readouterr().err
+    assert "fetching org/big, MB: 34/34" in capsys.readouterr().err
     there.given.clear()
     assert read_arguments(named).pair == args.pair
     assert (there.given, capsys.readouterr().err) == ([], "")
