@@ -81,7 +81,7 @@ def wheel(built: Path) -> Path:
 def install_older(machine: Machine, built: Path, folder: Path) -> None:
     """Install a wheel of an older version, which lacks a migration."""
     (source,) = built.glob("*.tar.gz")
-    shutil.unpack_archive(source, folder, filter="data")
+    shutil.unpack_archive(source, folder)
     older = folder / source.name.removesuffix(".tar.gz")
     (older / "PKG-INFO").unlink()  # or its version would count
     (older / "CHANGELOG.md").write_text("# Changelog\n\n## 0.0.1 (2026-11-01)\n")
@@ -180,7 +180,7 @@ def test_an_old_python_refuses_the_wheel(wheel: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("option", "says"), [("", "browser libraries are missing"), ("--editable", "In a clone use")])
 def test_what_would_not_run_is_not_built(built: Path, tmp_path: Path, option: str, says: str) -> None:
     (source,) = built.glob("*.tar.gz")
-    shutil.unpack_archive(source, tmp_path, filter="data")
+    shutil.unpack_archive(source, tmp_path)
     folder = tmp_path / source.name.removesuffix(".tar.gz")
     shutil.rmtree(folder / "static" / "vendor")
     there = ("--no-deps", "--target", tmp_path / "there", *filter(None, [option]), folder)
