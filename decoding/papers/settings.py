@@ -25,14 +25,6 @@ OF_PAPERS = 66  # samples of each prompt, if no figure lacks anything
 CAP = 20  # of a threshold's draft, as in transformers
 
 Origin = Literal["published", "measured", "replayed", "computed", "simulated", "theory"]
-ORIGINS: dict[Origin, str] = {
-    "published": "read from the paper",
-    "measured": "run on this machine",
-    "replayed": "recorded texts at prices measured on this machine",
-    "computed": "both models' probabilities along recorded texts; no clock",
-    "simulated": "played out at prices, not run",
-    "theory": "the paper's formula, fed with our numbers",
-}
 NEEDS = {
     "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
     "a second core": "a second core or device for the draft: this machine has none free",

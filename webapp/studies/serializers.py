@@ -143,7 +143,6 @@ class DocumentOut(serializers.Serializer[Any]):
         help_text="why it is about copies alone, though the pair has a draft; else empty",
     )
     classifier = Named(required=False, allow_null=True, help_text="DISCO's, of a plan, a projection or papers")
-    methods = serializers.CharField(required=False, help_text="of papers: the methods paragraph")
 
 
 class FigurePoint(serializers.Serializer[Any]):

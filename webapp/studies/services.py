@@ -90,7 +90,7 @@ def specify(
 
 
 def document_of(study: Study) -> dict[str, Any]:
-    """Document of a study with its recipe, to be kept as a file; of figures, with a methods paragraph."""
+    """Document of a study with its recipe, to be kept as a file."""
     if study.document is None:
         raise Conflict(
             f"This study has no document yet: its job is {study.job.state}.",
@@ -108,8 +108,7 @@ def document_of(study: Study) -> dict[str, Any]:
     found = {"format": study.document["format"], **made_of, **study.document}
     if "classifier" in found:
         found["classifier"] = _named(study)
-    figures = figures_of(study)
-    return {**found, "methods": papers.methods(found, figures)} if figures else found
+    return found
 
 
 def _prompts(study: Study) -> dict[str, Any]:

@@ -14,7 +14,6 @@ from decoding.models.files import contents
 from decoding.papers.figure import Figure
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
-from decoding.papers.methods import methods
 from decoding.papers.shelf import Shelf
 from decoding.prompts.prompt import PromptItem, first_turns
 from worker.jobs.papers import DrawFigures, FigureDrawn
@@ -71,10 +70,8 @@ def run(argv: Sequence[str]) -> None:
     facts = {**found, **_facts(bench)}
     if also:
         facts["prompts"]["also"] = {"set": args.also.name, "count": len(also)}
-    text = methods(facts, found["figures"])
-    _write(args.out, "papers.json", json.dumps({**facts, "methods": text}, indent=1))
-    _write(args.out, "methods.txt", text + "\n")
-    print(f"\n{text}\n\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
+    _write(args.out, "papers.json", json.dumps(facts, indent=1))
+    print(f"\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
     if found["noise"]:
         print(f"Noisy: {found['noise']} Measured points need a quiet machine.")
 

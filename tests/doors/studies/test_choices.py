@@ -81,7 +81,6 @@ def test_document_and_page_name_the_one_that_decided_and_warn_if_it_does_not_fit
     page = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     assert f'<a href="/classifiers/{used.pk}/">used one</a>' in page
     assert ("It is trained for another sampling." in page) is (kind is not PAPERS)
-    assert ("DISCO decides with the classifier used one." in page) is (kind is PAPERS)
 
 
 def test_it_is_kept_with_the_job_shown_and_its_name_is_fixed(world, by, ready):
