@@ -28,8 +28,6 @@ Origin = Literal["published", "measured", "replayed", "computed", "simulated", "
 NEEDS = {
     "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
     "a second core": "a second core or device for the draft: this machine has none free",
-    "sets to move between": "a further set of prompts (--also FILE, or Further prompts of the form) with at least 4 "
-    "of each; or a classifier, and prompts of at least two categories",
     "several categories": "prompts of at least two categories: name them in the prompt set's category column",
 }
 
@@ -37,4 +35,4 @@ NEEDS = {
 def of_papers(recipe: StudyRecipe) -> int:
     """Samples of a study of the papers at most."""
     probe = samples_of_probe(recipe.prompts, classifiers=1)
-    return OF_PAPERS * recipe.prompts + probe + len(BATCHES) + recipe.further
+    return OF_PAPERS * recipe.prompts + probe + len(BATCHES)

@@ -31,7 +31,6 @@ FOLDED = {  # fields that few need, by what stands over them; those of some kind
     "Several loads": (("loads",), "takes_loads"),
     "Machine": (("card", "own_card"), "needs_card"),
     "Classifier": (("classifier",), "uses_classifier"),
-    "Transfer between prompt sets": (("also",), "takes_more_prompts"),
     "Static lookahead": (("lookahead",), "takes_lookahead"),
     "Queue": (("queue", "priority"), ""),
 }
