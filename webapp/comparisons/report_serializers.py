@@ -69,25 +69,6 @@ class TurnOut(serializers.Serializer[Any]):
     prompt_tokens = serializers.FloatField(help_text="median")
 
 
-class RegretOver(serializers.Serializer[Any]):
-    """Regret over some prompts."""
-
-    regret = serializers.FloatField(help_text="1 - the ratio of reached")
-    reached = serializers.DictField(help_text="share of the bound's speed: ratio, low, high, median, prompts")
-
-
-class RegretIn(RegretOver):
-    category = serializers.CharField(allow_blank=True)
-
-
-class RegretOut(RegretOver):
-    """The speed that a strategy lacks of its bound, which knows what the strategy must guess."""
-
-    bound = serializers.CharField(help_text="label of the bound's row")
-    by_category = RegretIn(many=True, help_text="the largest regret first; empty where there is one category")
-    sentence = serializers.CharField()
-
-
 class WhyStep(serializers.Serializer[Any]):
     """A cause that takes speed, in tokens per second before and after it."""
 
@@ -190,9 +171,6 @@ class StrategyReport(serializers.Serializer[Any]):
     )
     per_device = serializers.FloatField(allow_null=True, help_text="the speed-up divided by the number of its devices")
     why = WhyOut(help_text="why it is not faster: from the bound to the measured speed")
-    regret = RegretOut(
-        allow_null=True, help_text="against its bound; null if it has none, or its bound did not run here"
-    )
     by_turn = TurnOut(many=True, help_text="empty where every prompt has one turn")
     tokens_per_s_device = serializers.FloatField(
         required=False,
