@@ -160,10 +160,3 @@ def test_what_cannot_be_done_is_told_in_a_sentence_and_leaves_nothing_behind(
     assert given(run, *SMALL, 10 if "long.jsonl" in more else 1, *out, *more) == 2
     assert told in capsys.readouterr().err
     assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
-
-
-@pytest.mark.parametrize(("price", "is_beyond"), [(1.1, False), (115.0, True), (0.01, True)])
-def test_a_map_tells_of_a_pair_whose_draft_costs_far_more_or_less_than_any_on_it(price: float, is_beyond: bool) -> None:
-    fields = [{"price": each, "acceptance": 0.8, "best": "ssd"} for each in (0.1, 0.6)]
-    words = project.drawn({"fields": fields, "pair": {"price": price, "acceptance": 0.8}})[-1]
-    assert ("beyond the map" in words) is is_beyond
