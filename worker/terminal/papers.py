@@ -23,13 +23,6 @@ from worker.terminal.guarded import command
 
 USUAL_PROMPTS = 16
 KEPT = "evidence"  # folder of what a rerun need not make again
-PARTS = {  # of a recipe: what the evidence belongs to if one differs
-    "pair": "another pair",
-    "classifier": "another classifier",
-    "prompts": "other prompts",
-    "sampling": "another sampling",
-    "run": "another device, number format, runner or number of threads",
-}
 
 
 def run(argv: Sequence[str]) -> None:
@@ -82,12 +75,10 @@ class FolderShelf(Shelf):
     def __init__(self, path: Path, recipe: Mapping[str, str]) -> None:
         self.path, self.recipe = path, recipe
         own = path / "recipe"
-        known = _read(own) if own.exists() else recipe
-        others = [words for name, words in PARTS.items() if known.get(name) != recipe[name]]
-        if others:
+        if own.exists() and own.read_text() != json.dumps(recipe):
             raise BadOutput(
-                f"{path} holds evidence of {', of '.join(others)}. Give another folder with --out DIR, or remove that "
-                "one."
+                f"{path} holds evidence of another pair, classifier, sampling or device, or of other prompts. Give "
+                "another folder with --out DIR, or remove that one."
             )
 
     def read(self, name: str) -> Any:
@@ -118,32 +109,10 @@ def _recipe(bench: Bench) -> dict[str, str]:
     return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest() for name, part in parts.items()}
 
 
-def _read(recipe: Path) -> Mapping[str, str]:
-    """Read a recipe. One of an earlier version has no parts."""
-    try:
-        found = json.loads(recipe.read_text())
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def described(figure: Mapping[str, Any]) -> str:
-    """One figure in a terminal: our points, and why they differ."""
-    head = f"{figure['slug']}: {figure['number']}, {figure['title']}"
-    if figure["needs"]:
-        return f"{head}\n  not drawn; it needs {figure['needs']}."
-    names = figure["x"]["names"]
-    lines = [
-        f"  {each['name']} ({each['origin']}): "
-        + ", ".join(f"{names[int(p['x'])] if names else format(p['x'], 'g')} {_value(p)}" for p in each["points"])
-        for each in figure["series"]
-    ]
-    return "\n".join([head, *lines, f"  {figure['why']}"])
-
-
-def _value(point: Mapping[str, Any]) -> str:
-    interval = "" if point["low"] is None else f" ({point['low']:.3g} to {point['high']:.3g})"
-    return f"{point['y']:.3g}{interval}"
+    """One figure in a terminal: why it differs from the published one, or what it lacks."""
+    needs = f"not drawn; it needs {figure['needs']}."
+    return f"{figure['slug']}: {figure['number']}, {figure['title']}\n  {needs if figure['needs'] else figure['why']}"
 
 
 def _facts(bench: Bench) -> dict[str, Any]:
