@@ -187,13 +187,10 @@ def _downloads(context: Mapping[str, Any], file: str) -> list[tuple[str, str]]:
     files = [("this page as one file", file + query)] if is_ready else []
     if context["share"]:
         return files
-    shown = next((row["label"] for row in context["rows"] if row["role"] == "ranked"), context["baseline"]["label"])
-    answers = reverse("comparisons-spec-bench", args=[comparison.pk]) + f"?{urlencode({'strategy': shown})}"
     return [
         *files,
         *((name, reverse(f"comparisons-{route}", args=[comparison.pk]) + query) for name, route in FILES),
         ("rounds as CSV", reverse("comparisons-rounds", args=[comparison.pk])),
-        (f"{shown} for Spec-Bench", answers),
     ]
 
 
