@@ -138,30 +138,6 @@ class DocumentOut(serializers.Serializer[Any]):
     classifier = Named(required=False, allow_null=True, help_text="DISCO's, of a plan, a projection or papers")
 
 
-class FigurePoint(serializers.Serializer[Any]):
-    x = serializers.FloatField(help_text="or the number of a name of the axis, from 0")
-    y = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True, help_text="95 % bootstrap interval over prompts")
-    high = serializers.FloatField(allow_null=True)
-    label = serializers.CharField()  # type: ignore[assignment]
-
-
-class FigureSeries(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    origin = serializers.CharField(help_text="published, measured, replayed, computed, simulated or theory")
-    grade = serializers.CharField(help_text="of a published series: how it was read")
-    source = serializers.CharField()  # type: ignore[assignment]
-    is_line = serializers.BooleanField()
-    points = FigurePoint(many=True)
-
-
-class FigureAxis(serializers.Serializer[Any]):
-    label = serializers.CharField()  # type: ignore[assignment]
-    format = serializers.CharField(help_text="number, share or times")
-    log = serializers.BooleanField()
-    names = serializers.ListField(child=serializers.CharField())
-
-
 class FigureOut(serializers.Serializer[Any]):
     """A published figure, and the same figure of the study's pair."""
 
@@ -169,9 +145,14 @@ class FigureOut(serializers.Serializer[Any]):
     paper = serializers.DictField()
     number = serializers.CharField()
     title = serializers.CharField()
-    x = FigureAxis()
-    y = FigureAxis()
-    series = FigureSeries(many=True)
+    x = serializers.DictField(help_text="the axis: label, format (number, share or times), log, names")
+    y = serializers.DictField()
+    series = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="name, origin (published, measured, replayed, computed, simulated or theory), grade (of a published "
+        "one: how it was read), source, is_line, and points: x (or the number of a name of the axis, from 0), y, "
+        "label, low and high of the 95 % bootstrap interval over prompts",
+    )
     unpublished = serializers.CharField()
     why = serializers.CharField(help_text="why ours differs")
     needs = serializers.CharField(help_text="what is missing, if the figure was not drawn")

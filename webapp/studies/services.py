@@ -11,8 +11,8 @@ from decoding.public import BadCard, Card, card_in_the_box, papers, read_card
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.naming import LONGEST, free
 from webapp.core.problems import Conflict, Invalid, NotFound
+from webapp.entries.services import free_name
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
@@ -41,7 +41,7 @@ def launch(
     """Queue a study as `specify` takes it; a worker does the decoding."""
     by.require(Right.SUBMIT)
     recipe, arguments = specify(kind=kind, pair=pair, dataset=dataset, **asked)
-    name = name or _usual_name(kind, pair, dataset, by)
+    name = name or free_name(Study, f"{kind.label}: {pair.name} on {dataset.name}", by)
     job = jobs.enqueue(
         kind=kind,
         queue=queue,
@@ -62,12 +62,6 @@ def launch(
     recipes.freeze(pair, dataset, *([chosen] if (chosen := asked.get("classifier")) else []))
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
-
-
-def _usual_name(kind: Kind, pair: Pair, dataset: Dataset, by: Actor) -> str:
-    name = f"{kind.label}: {pair.name} on {dataset.name}"[:LONGEST]
-    alike = Study.objects.visible_to(by).filter(name__startswith=name[:100])
-    return free(name, alike.values_list("name", flat=True))
 
 
 def specify(

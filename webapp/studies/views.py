@@ -22,7 +22,6 @@ from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import JobState
 from webapp.jobs.work import work_of
 from webapp.studies import plans, reading, serializers, services
-from webapp.studies.classifiers import cross_sets
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 
@@ -165,7 +164,8 @@ def _judged(plan: Study) -> list[dict[str, Any]]:
             "name": names.get(UUID(row["classifier"]), "one that is gone"),
             "is_there": UUID(row["classifier"]) in names,
             "best": max(row["speedups"].values()),
-            "other": cross_sets.other(row),
+            "beside": "best copy" if row.get("best_copy") else "best static",  # the best that needs no classifier
+            "beside_speedup": row.get("best_copy") or row.get("best_static"),
         }
         for row in plan.found("classifiers") or []
     ]

@@ -1,4 +1,4 @@
-"""Runs of all comparisons in a real browser: filtered, sorted, and shown side by side."""
+"""Runs of all comparisons in a real browser: filtered and sorted."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def rows(page):
     return page.locator("[data-row]")
 
 
-def test_runs_are_filtered_sorted_and_given_columns_by_keyboard_and_shown_side_by_side(open_page, measured):
+def test_runs_are_filtered_sorted_and_given_columns_by_keyboard(open_page, measured):
     page = open_page("/runs/")
     page.keyboard.press("j")
     page.keyboard.press("j")
@@ -50,11 +50,4 @@ def test_runs_are_filtered_sorted_and_given_columns_by_keyboard_and_shown_side_b
     page.keyboard.press("v")
     page.get_by_label("Hardware", exact=True).check()
     expect(page.locator("table.runs thead")).to_contain_text("Hardware")
-
-    page.goto(page.url.split("?")[0])
-    for name in ("static:4", "heuristic:5"):
-        page.get_by_role("checkbox", name=f"Choose {name} of ").check()
-    page.click("text=Show the chosen side by side")
-    expect(page.locator("h1")).to_have_text("2 runs side by side")
-    expect(page.locator("table.numbers thead th")).to_have_count(3)
     assert grave_faults(page) == []

@@ -21,7 +21,7 @@ from webapp.jobs.models import FINAL, Job
 from webapp.jobs.work import lines, work_of
 from webapp.registry.recipe_fields import SamplingFields
 from webapp.studies import plans, reading
-from webapp.studies.classifiers import cross_sets, serializers, services
+from webapp.studies.classifiers import serializers, services
 from webapp.studies.models import Classifier, Training
 
 SCRIPT = "js/pages/classifier.js"
@@ -102,7 +102,6 @@ def content(found: Classifier) -> dict[str, Any]:
         "entry": found,
         "card": found.card,
         "training": training,
-        "cross": cross_sets.table(found.pair),
         "verdict": reading.verdict_of_classifier(found),
         "rules": rules,
         "own_rule": own if own in rules else next(iter(rules), ""),
