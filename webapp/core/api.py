@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -12,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from decoding.public import meant
-from webapp.core import bounds
-from webapp.core.fields import ObjectList
 from webapp.core.naming import apart
 from webapp.core.problems import Invalid, NotFound
+
+MOST_UNKNOWN = 10  # names that are reported
 
 # Input ---------------------------------------------------------------------------------------------------------------
 
@@ -25,28 +26,29 @@ class Input(serializers.Serializer[Any]):
 
     is_strict = True  # the schema says so too
 
-    class Meta:
-        list_serializer_class = ObjectList
-
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise serializers.ValidationError(self.no_object(data))
         if unknown := set(data) - set(self.fields):
-            raise serializers.ValidationError(bounds.unknown(unknown, self.fields))
+            raise serializers.ValidationError(_unknown(unknown, self.fields))
         if self.context.get("is_json"):
             misfits = {name: why for name in data if (why := _misfit(self.fields[name], data[name]))}
             if misfits:
                 raise serializers.ValidationError(misfits)
-        try:
-            read = super().to_internal_value(data)
-        except serializers.ValidationError as error:
-            raise serializers.ValidationError(bounds.reworded(self.fields, data, error.detail)) from None
+        read = super().to_internal_value(data)
         if endless := [name for name, value in read.items() if isinstance(value, float) and not math.isfinite(value)]:
             raise serializers.ValidationError({name: "This must be a finite number." for name in endless})
         return read
 
     def no_object(self, data: Any) -> str:
         return f"This is {_brief(data)}; it must be an object with these fields: {', '.join(self.fields)}."
+
+
+def _unknown(names: set[str], fields: Iterable[str]) -> dict[str, str]:
+    """Return an error for each of the first unknown names."""
+    known = ", ".join(fields) or "nothing"
+    first = sorted(names)[:MOST_UNKNOWN]
+    return {name[:40]: f"This is not known here; known are {known}.{meant(name, fields)}" for name in first}
 
 
 _IN_JSON: tuple[tuple[Any, tuple[type, ...], str], ...] = (
