@@ -25,7 +25,6 @@ from webapp.entries.views import in_bin, listed
 from webapp.jobs import line
 from webapp.registry import lengths, prompt_sets, serializers, services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
-from webapp.registry.pairing import unpaired
 from webapp.registry.prompt_form import PromptSetForm
 
 MOST_PAIRS = 200  # offered in a form
@@ -99,9 +98,6 @@ def model(request: ActorRequest, id: UUID) -> HttpResponse:
     files = found.upload.files.all() if found.upload else []
     place = line.place(found.job) if found.job and not found.job.is_final else None
     context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place}
-    if two := unpaired(LanguageModel.objects.visible_to(request.actor), found):
-        target, draft = two
-        context["pairing"] = {"name": f"{target} with {draft}", "target": target, "draft": draft}
     return render(request, "registry/model.html", context)
 
 
