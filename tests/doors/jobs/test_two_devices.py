@@ -56,7 +56,7 @@ def test_a_job_that_needs_both_waits_for_both_and_says_so(by, workers):
     enqueue(by, Queue.CPU)
     on_cores = claim("cpu-1")
     both, second = (enqueue(by, Queue.GPU, title, device_count=2) for title in ("both", "second"))
-    assert claim("gpu-1") is None and line.place(both).eta_s is None
+    assert claim("gpu-1") is None
     assert line.place(both).reason.endswith("at once, and waits until both are free.")
     end(on_cores)
     assert claim("gpu-1") == both
