@@ -18,7 +18,6 @@ class Kind:
     label: str
     parts: str  # what its progress counts, in the plural: samples, prompts
     is_light: bool = False  # it runs no model and waits in the queue `light`; for others the launcher names a queue
-    is_sized: bool = False  # the launcher knows how many parts there are, so estimates may count them
     keeps_parts: bool = False  # another attempt goes on with the parts that are done; without this it begins anew
     needs_card: bool = False  # its arguments hold a machine card, which the launcher reads
     needs_draft: bool = True  # it is refused for a target alone, and where the draft matches text (SLEM)
@@ -34,7 +33,6 @@ class Kind:
             "kind": self.slug,
             "kind_label": self.label,
             "parts": self.parts,
-            "is_sized": self.is_sized,
             "keeps_parts": self.keeps_parts,
             "page": self.page,
         }

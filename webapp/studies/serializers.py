@@ -10,7 +10,6 @@ from rest_framework import serializers
 from decoding.public import published
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Named, Output, Visible
-from webapp.core.fields import Several
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
@@ -81,7 +80,7 @@ class NewStudy(Input):
         help_text="the JSON that ./drafthouse bench prices wrote; it takes the place of the card above",
         style={"as": "textarea"},
     )  # fmt: skip
-    loads = Several(
+    loads = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=services.MOST_USERS), max_length=services.MOST_LOADS,
         required=False, default=list, label="Users at once",
         help_text="such as 1, 4, 16: the plan covers each of these numbers too; empty: only 1 user",
