@@ -310,8 +310,6 @@ def test_what_if_is_asked_by_slider_curve_and_for_several_users_and_run(open_pag
     says_nothing_of_another_strategy_while_the_answer_is_on_its_way(page, said)
     page.select_option("#what-if [name=strategy]", "static")
     expect(said).to_contain_text("Simulated: static:5 would be")
-    expect(section.locator("#versus .simulated")).to_contain_text("static:5")
-    expect(section.locator("#versus .measured rect")).to_be_visible()
     is_asked_by_its_curve(page, said)
 
     page.focus("#what-if [name=users]")
