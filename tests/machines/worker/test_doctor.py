@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from tests.kit.live import valkey  # noqa: F401
 from webapp.core import fingerprints
@@ -52,6 +55,15 @@ def test_what_is_amiss_is_told_with_what_to_do(well, settings, part, changes, le
         setattr(settings, name, value)
     found = amiss()
     assert list(found) == [part] and found[part][0] == level and advice in found[part][1]
+
+
+def test_a_clock_that_differs_from_the_databases_is_told(well, monkeypatch):
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite has no clock of its own; test_on_postgres.py runs this on a server")
+    tomorrow = timezone.now() + timedelta(days=1)
+    monkeypatch.setattr(timezone, "now", lambda: tomorrow)
+    level, sentence = amiss()["clock"]
+    assert level == "broken" and "86400 s ahead of the database's" in sentence
 
 
 def test_a_lab_without_workers_is_broken_and_one_without_a_light_one_too(transactional_db, settings):
