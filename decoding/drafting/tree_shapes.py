@@ -27,7 +27,6 @@ class TreeShape:
 
     parents: tuple[int, ...]
     ranks: tuple[int, ...]
-    rows: tuple[int, ...] = ()  # by level, tokens that the draft reads; empty: those that have followers
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -88,13 +87,6 @@ class TreeShape:
             counts = [len(self.children[number + 1]) for number in level]
             parts.append("".join(DIGITS[count] for count in counts).rstrip("0"))
         return "/".join(parts)
-
-    def within(self, depth: int) -> TreeShape:
-        """Cut off what is deeper."""
-        if depth >= self.depth:
-            return self
-        count = sum(map(len, self.levels[: max(0, depth)]))
-        return TreeShape(self.parents[:count], self.ranks[:count], self.rows[: max(0, depth - 1)])
 
     def path(self, ranks: Iterable[int]) -> list[int]:
         """Follow these alternatives from the text's end as far as the tree goes."""

@@ -82,7 +82,6 @@ def test_a_shape_is_written_as_the_followers_of_each_place() -> None:
     shape = TreeShape.read("3/21/01")
     assert (shape.parents, shape.ranks) == ((-1, -1, -1, 0, 0, 1, 4), (0, 1, 2, 0, 1, 0, 0))
     assert [shape.path([0, 1, 0, 0]), shape.path([2, 0]), shape.path([3])] == [[0, 4, 6], [2], []]
-    assert shape.within(1).text == "3" and not len(shape.within(-1))
 
 
 class CountingModel(TableModel):

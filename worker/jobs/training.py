@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
-from decoding.disco.texts import Texts
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, Emit, PairOrder, Report
@@ -31,7 +30,6 @@ class Train(PairOrder):
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
     others: Mapping[str, Sequence[PromptItem]] = field(default_factory=dict)  # sets to try it on, by name
-    texts: Texts = field(default_factory=dict)  # that earlier runs have written
 
     def memory(self) -> int:
         every = [*self.prompts, *(prompt for prompts in self.others.values() for prompt in prompts)]
@@ -65,7 +63,6 @@ class Train(PairOrder):
                     classifiers=len(how.networks(is_undrafted=is_undrafted)),
                     is_undrafted=is_undrafted,
                 ),
-                "ablations": 0,
             },
         )
 
@@ -78,7 +75,6 @@ class Train(PairOrder):
                 material,
                 self.sampling,
                 others=self.others,
-                texts=self.texts,
                 how=how,
                 on_progress=on_progress,
                 cancelled=cancelled,
