@@ -79,15 +79,6 @@ class TreeShape:
     def depth(self) -> int:
         return len(self.levels)
 
-    @property
-    def text(self) -> str:
-        """Write what `read` reads."""
-        parts = []
-        for level in [[-1], *self.levels[:-1]]:
-            counts = [len(self.children[number + 1]) for number in level]
-            parts.append("".join(DIGITS[count] for count in counts).rstrip("0"))
-        return "/".join(parts)
-
     def path(self, ranks: Iterable[int]) -> list[int]:
         """Follow these alternatives from the text's end as far as the tree goes."""
         found: list[int] = []

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
@@ -58,24 +55,6 @@ def test_the_best_shape_is_the_one_that_dynamic_programming_finds(tokens: int, d
     shape = best_shape(lambda level, rank: CHANCES[rank], tokens, depth)
     assert worth(shape, CHANCES) == pytest.approx(by_dynamic_programming(CHANCES, tokens, depth))
     assert shape.depth <= depth and len(shape) == (tokens if depth > 1 else min(tokens, RANKS))
-
-
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
-def test_what_a_shape_writes_it_reads_again(counts: list[int]) -> None:
-    shape = TreeShape.of(_grown(iter([max(1, counts[0]), *counts[1:]])))
-    assert TreeShape.read(shape.text) == shape
-
-
-def _grown(counts: Iterator[int]) -> list[tuple[int, ...]]:
-    paths: list[tuple[int, ...]] = []
-    queue: list[tuple[int, ...]] = [()]
-    for count in counts:
-        if not queue:
-            break
-        path = queue.pop(0)
-        fresh = [(*path, rank) for rank in range(count)]
-        paths, queue = paths + fresh, queue + fresh
-    return paths
 
 
 def test_a_shape_is_written_as_the_followers_of_each_place() -> None:
