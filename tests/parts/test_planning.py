@@ -20,8 +20,7 @@ from decoding.errors import BadStrategy, Cancelled
 from decoding.measure.comparison import Measurement
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import CAP, RecordedSet, predict, price_of_a_token, priced, study
-from decoding.replay.probing import probe
+from decoding.replay.planning import CAP, RecordedSet, price_of_a_token, priced, study
 from decoding.strategies.disco import Priced
 from decoding.training.making import TrainingStep, fastest, make_classifier
 from decoding.training.splits import Splits
@@ -47,7 +46,6 @@ def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) ->
     assert card["thresholds"]["priced"] > 0
     assert 0 < card["thresholds"]["threshold"] < 1
     assert 0.5 < card["metrics"]["auc"] <= 1
-    assert {"all features", "as published", "probability only", "no echoes"} < set(card["ablations"])
     assert card["looks_at"] in (list(GLANCE), list(QUICK))
     assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
     phases = list(dict.fromkeys(step.phase for step in told))
@@ -100,18 +98,6 @@ def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: 
     epochs = [step.numbers for step in told if step.phase == "training"]
     assert epochs[-1]["held_out_loss"] < epochs[0]["held_out_loss"]
     assert all(0 <= numbers["held_out_f1"] <= 1 for numbers in epochs)
-
-
-def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made) -> None:  # type: ignore[no-untyped-def]
-    ready, _, _ = made
-    costs, paths = probe(ready, ALL[:4], SHARED), choose("tree", {"shape": "4x2"})
-    grown, plain = (study(ready, ALL[-5:], SHARED, tails=True, trees=trees) for trees in (True, False))
-    planned, left_out = ({p.choice.label for p in predict(each, costs)} for each in (grown, plain))
-    assert planned - left_out == {f"tree:{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4)}
-    live = Measurement(ready, ALL[-5:], [paths], SHARED).run()
-    counts = grown.play(paths)
-    assert counts.target_passes == sum(s.num_target_passes for s in live)
-    assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
 
 
 def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:

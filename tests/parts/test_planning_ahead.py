@@ -65,22 +65,13 @@ def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated_in_as_ma
 def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reason() -> None:
     ratio, recorded = (
         Sampling(temperature=1.0, dice="ratio"),
-        study(pair(), PROMPTS[:1], SHARED, tails=True, trees=True),
+        study(pair(), PROMPTS[:1], SHARED, tails=True),
     )
     ahead = {each.slug for each in planned_ahead(SHARED, has_classifier=True)}
     missing, fixed = (left_out(sampling, recorded) for sampling in (ratio, SHARED))
     assert missing.keys() - fixed.keys() == ahead and not planned_ahead(ratio, has_classifier=True)
     assert all("greedy or shared dice" in missing[slug] for slug in ahead)
     assert not left_out(ratio, dataclasses.replace(recorded, is_undrafted=True))
-
-
-def test_a_plan_names_the_trees_that_its_draft_cannot_read_at_once() -> None:
-    """A draft that transformers runs reads 30 single tokens for each token of the text. One with another tokenizer
-    reads a token of a tree otherwise than in a text."""
-    ready = pair()
-    ready.require_draft("a plan").reads_trees_at_once = False
-    plain = study(ready, PROMPTS[:1], SHARED, tails=True, trees=True)
-    assert [*left_out(SHARED, plain)] == ["tree:4x2"] and not plain.tells(choose("tree", {"shape": "4x2"}))
 
 
 @LINUX

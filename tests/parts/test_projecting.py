@@ -17,7 +17,6 @@ from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
-from decoding.replay.player import Player
 from decoding.replay.projecting import (
     ACCEPTANCES,
     PRICES,
@@ -63,17 +62,6 @@ def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type
     seconds = counts.target_passes * 1.0 + counts.draft_passes * 0.1
     assert material.speed(choose("static", {"lookahead": 3}), EVEN, 1) == pytest.approx(counts.tokens / seconds)
     assert material.speed(choose("autoregressive"), EVEN, 1) == pytest.approx(1.0)
-
-
-def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recorded() -> None:
-    found, paths = pair(), choose("tree", {"shape": "4x2"})
-    material = ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
-    assert paths in material.settings()["tree"]
-    rounds = [each for text in material.texts for each in Player().single(text.shown("nothing"), paths.source())]
-    passes = sum(1.0 + 0.1 * each.passes for each in rounds)
-    assert material.speed(paths, EVEN, 1) == pytest.approx(sum(each.accepted + 1 for each in rounds) / passes)
-    changed = dataclasses.replace(material, texts=with_acceptance(material.texts, 0.9))
-    assert paths not in changed.settings()["tree"] != []
 
 
 def test_every_strategy_has_its_best_setting_at_every_batch_also_of_texts_shorter_than_a_draft(few) -> None:  # type: ignore[no-untyped-def]
@@ -140,12 +128,10 @@ def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_co
     assert found["map"]["pair"] == {"price": pytest.approx(0.1), "acceptance": acceptance(few.texts)}
     assert priced(EVEN, 0.35).costs.draft(1) == pytest.approx(0.35)
     ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
-    ranked |= {"tree:4x2", "suffix:memory=true"} | {
-        f"{slug}:classifier=newest" for slug in ("suffix", "lookup", "hybrid")
-    }
+    ranked |= {"suffix:memory=true", *(f"{slug}:classifier=newest" for slug in ("suffix", "lookup", "hybrid"))}
     kinds = {Choice.of(row).kind for row in found["settings"]}
     assert ranked == kinds - {"autoregressive"} | found["left_out"].keys()
-    assert found["left_out"].keys() == {"schedule", "tree:4x2"} and all(found["left_out"].values())
+    assert found["left_out"].keys() == {"schedule"} and all(found["left_out"].values())
 
 
 def test_what_is_left_out_has_a_reason_and_a_classifier_of_another_sampling_a_warning(ready) -> None:  # type: ignore[no-untyped-def]

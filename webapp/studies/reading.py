@@ -197,14 +197,6 @@ def levels(card: Mapping[str, Any]) -> list[dict[str, Any]]:
     ]
 
 
-def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the ablations: the whole classifier first, then the others, best first."""
-    parts = [{"name": name, **found} for name, found in card.get("ablations", {}).items()]
-    if not parts:
-        return []
-    return [{"name": "everything", **card.get("metrics", {})}, *sorted(parts, key=lambda row: -(row.get("auc") or 0))]
-
-
 def comparison_of(plan: Study) -> Boxes:
     """Form of a comparison: the plan's deployable settings on its own prompts."""
     assert plan.document is not None

@@ -187,7 +187,6 @@ def _recorded(
         order.prompts,
         order.sampling,
         tails=for_replay,
-        trees=for_replay,
         on_progress=on_progress,
         cancelled=cancelled,
     )
