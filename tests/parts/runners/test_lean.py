@@ -6,7 +6,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -14,21 +13,15 @@ from torch import Tensor
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.models.fast.kv import HIDDEN, Rows, chain_rows
-from decoding.models.fast.lean import FEW, CpuKernels
+from decoding.models.fast.lean import CpuKernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
-from decoding.models.fast.numba_kernels import attention
 from decoding.models.fast.runner import FastRunner
+from tests.kit.gguf_files import BLOCKS
 from tests.kit.models import LLAMA, fast_runner, save
 
 ROOT = Path(__file__).parents[3]
 PROMPTS = ([3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7])
-LEAN = ("mistral", "qwen2", "qwen3")
-
-
-@pytest.fixture(params=LEAN)
-def model(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
-    return model_of(request.param, tmp_path)
 
 
 def model_of(family: str, folder: Path) -> FastModel:
@@ -52,18 +45,11 @@ def together_and_alone(model: FastModel) -> list[tuple[Tensor, Tensor]]:
     return list(zip(found, expected, strict=True))
 
 
-@pytest.fixture(params=[("mistral", torch.bfloat16), ("qwen3", torch.bfloat16), ("llama", torch.float32)])
+@pytest.fixture(params=[("mistral", torch.bfloat16), ("qwen3", torch.float32)])
 def in_tiles(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
     """A model whose matrices all lie in tiles, of float16 or float32."""
     family, dtype = request.param
-    sizes = LLAMA | {
-        "vocab_size": 96,
-        "hidden_size": 64,
-        "intermediate_size": 96,
-        "num_attention_heads": 4,
-        "head_dim": 16,
-    }
-    folder = save(tmp_path, family, dtype=dtype, **sizes)
+    folder = save(tmp_path, family, dtype=dtype, **LLAMA | BLOCKS | {"head_dim": 16})
     found = fast_runner(folder, layout=Layout("tiled", torch.float32)).model
     assert isinstance(found, FastModel)
     return found
@@ -105,38 +91,6 @@ def test_one_call_gives_texts_together_the_very_numbers_of_each_alone(in_tiles: 
     warm.extend([1])
     for found, expected in together_and_alone(in_tiles):
         assert torch.equal(found, expected)
-
-
-def test_one_text_alone_gets_the_decoders_numbers(model: FastModel) -> None:
-    runner = model.new_runner()
-    runner.extend([3, 1, 4])
-    for tokens in ([1], [5, 9], [2]):
-        before = list(runner.tokens)
-        found = runner.extend(tokens, len(tokens))
-        expected = model.new_runner().extend([*before, *tokens, *[0] * FEW], len(tokens) + FEW)[: len(tokens)]
-        torch.testing.assert_close(found, expected, atol=2e-5, rtol=1e-4)
-
-
-def test_a_text_is_attended_to_with_the_same_numbers_in_any_company() -> None:
-    attend, kv_heads, slots, size = attention(3, 8), 2, 40, 8
-    torch.manual_seed(1)
-    heads, weight = torch.randn(4, 5 * kv_heads, size), torch.randn(4 * kv_heads, size)
-    turns, scratch = torch.randn(4, size), torch.empty(2 * 3 * slots)
-
-    def mixed(texts: list[tuple[int, int, int]]) -> Tensor:
-        """Rows of texts, each with its first row, rows and length."""
-        torch.manual_seed(2)
-        caches = [torch.randn(1, 2, kv_heads, slots, size) for _ in texts]
-        table = np.array([(*text, cache.data_ptr(), slots, 0, 0) for text, cache in zip(texts, caches, strict=True)])
-        own, found = heads.clone(), torch.full((4, 3 * kv_heads * size), torch.nan)
-        asked = own.data_ptr(), turns.data_ptr(), weight.data_ptr(), 1e-6
-        attend(table, 0, kv_heads, *asked, found.data_ptr(), scratch.data_ptr(), slots)
-        return found
-
-    together, alone = mixed([(0, 2, 30), (2, 1, 7), (3, 1, 11)]), mixed([(0, 2, 30)])
-    assert torch.equal(together[:2], alone[:2])
-    assert together.isfinite().all()
-    assert alone[2:].isnan().all(), "rows of others stay as they are"
 
 
 def test_a_text_of_nan_leaves_the_others_alone(tmp_path: Path) -> None:
