@@ -13,8 +13,6 @@ from decoding.choice import choose
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
-from decoding.replay.confirming import Confirmed, repriced
-from decoding.replay.planning import Prediction, RecordedSet, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
@@ -37,18 +35,6 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
     priced = costs.seconds(replay([RecordedText(recorded(made, sampling).record)], partial(SameLength, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
-
-
-def test_a_plan_replays_its_settings_at_the_prices_of_the_runs_that_confirm_it() -> None:
-    made, sampling, choices = world(), SAMPLINGS[0], [choose("autoregressive"), *map(static, (1, 2, 4, 6, 9))]
-    runs = [(choice, timed(made.run(choice, [3, 1], sampling)[1].events)) for choice in choices]
-    ends = [max(e.end_ns for e in events if isinstance(e, Verified)) for _, events in runs]
-    promised = [Prediction(choose("oracle"), 9.0, 9.0), *(Prediction(choice, 9.0, 9.0) for choice in choices[1:])]
-    probed = CostModel.of_one((0.0, 9.0), draft=9.0, draft_round=9.0, catch_up=9.0, round=9.0)
-    again = RecordedSet([recorded(made, sampling)])
-    found = repriced(Confirmed({choice.label: {} for choice in choices}, runs), promised, again, probed, None)
-    assert found == pytest.approx({c.label: ends[0] / end for c, end in zip(choices[1:], ends[1:], strict=True)})
-    assert repriced(Confirmed({}, []), promised, again, probed, None) == {}
 
 
 def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
