@@ -49,17 +49,6 @@ class Price(serializers.Serializer[Any]):
     sentence = serializers.CharField()
 
 
-class Backups(serializers.Serializer[Any]):
-    share = serializers.DictField(child=serializers.FloatField(), help_text="share of the misses, by backup")
-    tokens_per_s = serializers.DictField(
-        child=serializers.FloatField(), help_text="speed of a text while this backup was in use"
-    )
-    critical_batch = serializers.FloatField(
-        allow_null=True, help_text="batch from which a backup without a model is better"
-    )
-    sentence = serializers.CharField()
-
-
 class TurnOut(serializers.Serializer[Any]):
     """One turn of conversations."""
 
@@ -163,7 +152,6 @@ class StrategyReport(serializers.Serializer[Any]):
     )
     prepared_branches = serializers.FloatField(allow_null=True, help_text="mean branches of a pass that prepared")
     hidden_share = serializers.FloatField(allow_null=True, help_text="share of drafting that ran beside a verification")
-    backups = Backups(allow_null=True, help_text="what drafted after SSD's misses")
     lost = serializers.DictField(child=serializers.IntegerField(), help_text="samples that lost their draft, by reason")
     captures = serializers.IntegerField(help_text="CUDA graphs that were recorded in time that counts")
     hardware = serializers.CharField(
