@@ -298,8 +298,7 @@ def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, user
             )
         for other in others:
             ratio = paired(rows, other.settings, fixed.settings, Load(count))
-            backups = rows[other.at(Load(count)).label]["backups"]
-            print(f"  {other.settings}: measured {ratio:.2f}. {backups['sentence'] if backups else 'Nothing missed.'}")
+            print(f"  {other.settings}: measured {ratio:.2f}.")
     return []
 
 

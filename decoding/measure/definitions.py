@@ -48,8 +48,6 @@ DEFINITIONS = {
     "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
     "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted; "
     "of a server that does not tell the lengths of its drafts, of all its drafts",
-    "drift": "of a classifier's estimates from what this run accepted: offset and slope on the logit to correct "
-    "them, and their mean error before (calibration_error) and after (corrected_error)",
     "price": "tokens that one more drafted token must bring, over the probability that it is accepted after an "
     "accepted one: by the classifier's card, and by passes that the run weighed before its first sample (run). If they "
     "differ by more than doubt (two standard errors, at least 15 %), the run used its own",

@@ -31,15 +31,6 @@ class Goodput(serializers.Serializer[Any]):
     tokens_per_s_device = serializers.FloatField(help_text="tokens of these requests alone")
 
 
-class Drift(serializers.Serializer[Any]):
-    tokens = serializers.IntegerField(help_text="judged tokens")
-    offset = serializers.FloatField(help_text="on the logit of the estimates; 0: no drift")
-    slope = serializers.FloatField(help_text="on the logit of the estimates; 1: no drift")
-    calibration_error = serializers.FloatField()
-    corrected_error = serializers.FloatField(help_text="calibration error that offset and slope would leave")
-    sentence = serializers.CharField()
-
-
 class Price(serializers.Serializer[Any]):
     card = serializers.FloatField(help_text="tokens that one more token must bring, by the classifier's card")
     run = serializers.FloatField(help_text="the same by the passes that this run weighed before its first sample")
@@ -137,7 +128,6 @@ class StrategyReport(serializers.Serializer[Any]):
     num_draft_passes = serializers.IntegerField(allow_null=True, help_text=UNKNOWN)
     acceptance_histogram = serializers.ListField(child=serializers.IntegerField())
     acceptance_by_position = serializers.ListField(child=serializers.FloatField())
-    drift = Drift(allow_null=True, help_text="how far a classifier's estimates were from what the target accepted")
     price = Price(allow_null=True, help_text="the price that decided how long it drafted; null if none did")
     draft_share = serializers.FloatField(allow_null=True)
     verify_share = serializers.FloatField(allow_null=True)

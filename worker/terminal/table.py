@@ -80,7 +80,7 @@ def notes(baseline: str) -> list[str]:
 
 
 def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Hits, lost drafts, prices and drift of each strategy that has them, under load too."""
+    """Hits, lost drafts and prices of each strategy that has them, under load too."""
     return [
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
@@ -91,7 +91,6 @@ def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
             if row.get("captures")
         ),
         *(f"{row['label']}: {row['price']['sentence']}" for row in strategies if row.get("price")),
-        *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
     ]
 
 
