@@ -126,11 +126,6 @@ def test_beyond_the_known_points_prices_go_on_and_noise_makes_none_free() -> Non
     assert on_line([(1, 0.007)], 99) == 0.007
 
 
-def test_passes_that_a_coarse_clock_saw_take_no_time_are_prices_too() -> None:
-    trace: list[Event] = [Verified(number, 0, 1, "correction", 0, 0, 0) for number in range(3)]
-    assert costs_from([trace]).verify(1, 2) == 0.0
-
-
 def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
     """A pass costs 8 ms, 1 ms a text, and 1 ms each row from the sixth on: no line by the rows of each text."""
     costs = CostModel(
@@ -180,13 +175,6 @@ def test_texts_of_two_lengths_tell_what_a_longer_one_costs() -> None:
     assert far.at(2000) is far
     assert CostModel.from_dict(costs.for_one()).verify(1, 3, 2000) == pytest.approx(far.verify(1, 3))
     assert "1,000 tokens more add 1.00 ms" in costs.about_context["sentence"]
-
-
-def test_texts_of_one_length_tell_nothing_of_longer_ones_and_say_so() -> None:
-    costs = costs_from([long_text(100), long_text(110)])
-    assert not costs.knows_context and costs.at(2000) is costs
-    assert costs.verify(1, 1, context=2000) == costs.verify(1, 1)
-    assert "is not known" in costs.about_context["sentence"]
 
 
 # Traces --------------------------------------------------------------------------------------------------------------

@@ -59,14 +59,6 @@ def test_theorem_7_lies_between_the_bounds_of_corollary_9_where_misses_add_as_ma
     assert any(cheap["Corollary 9, lower bound"][k] < cheap["Corollary 9, upper bound"][k] for k in ssd_theory.DEPTHS)
 
 
-def test_where_preparing_takes_longer_than_verifying_the_lower_bound_is_said_to_be_missed(
-    outcomes: list[Outcomes],
-) -> None:
-    drawn = ssd_theory.draw(evidence(outcomes, step_s=0.9))
-    assert "Theorem 7 is below it with 1, 2, 3" in drawn.why or "Theorem 7 is below it with 2, 3" in drawn.why
-    assert "is slower than SD" in drawn.why
-
-
 def test_random_tokens_as_backup_are_drawn_at_the_hit_rate_of_a_text_without_end(outcomes: list[Outcomes]) -> None:
     drawn = ssd_theory.draw(evidence(outcomes, step_s=0.01))
     way = base.Drafting(4, BRANCHES_EACH, is_random=True)
@@ -79,13 +71,6 @@ def test_random_tokens_as_backup_are_drawn_at_the_hit_rate_of_a_text_without_end
     points = drawn_by_name(drawn)["Theorem 7, random tokens as backup"]
     assert points[4] == pytest.approx(tokens / rounds / COSTS.verify(1, 5) * COSTS.verify(1, 1))
     assert f"in the long run {100 * hits:.0f} %; these texts have {100 * tally.hit_rate:.0f} %" in drawn.why
-
-
-def test_a_geometric_way_shares_out_as_many_branches_as_a_uniform_one(outcomes: list[Outcomes]) -> None:
-    way = base.Drafting(5, BRANCHES_EACH, law=base.law(outcomes))
-    even = base.Drafting(5, BRANCHES_EACH)
-    assert way.branches == even.branches == 18
-    assert total(way.tallies(outcomes)).hit_rate > total(even.tallies(outcomes)).hit_rate
 
 
 def test_figure_4_has_both_fan_outs_and_shows_what_ran_beside_the_formula(outcomes: list[Outcomes]) -> None:

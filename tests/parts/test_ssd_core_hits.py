@@ -70,10 +70,3 @@ def test_what_is_worked_on_while_the_target_waits_for_a_draft_counts_once() -> N
     )
     assert sample.draft_ns == 2_000 + 100 + 2_200 + 2_000
     assert sample.draft_ns + sample.verify_ns == sample.decode_ns
-
-
-def test_a_strategy_that_prepares_nothing_has_no_hit_rate() -> None:
-    plain: list[Event] = [event for event in TRACE if not isinstance(event, Anticipated)]
-    plain = [event for event in plain if not (isinstance(event, Drafted) and event.source != "fresh")]
-    assert count(plain) is None
-    assert rates([])["hit_rate"] is None and rates([])["hit_rate_by_source"] == {}
