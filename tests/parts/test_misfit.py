@@ -27,12 +27,6 @@ def test_nothing_is_said_where_the_sampling_is_the_cards() -> None:
         assert misfit("disco", card, other_length) == ""
 
 
-def test_settings_that_greedy_decoding_does_not_use_make_no_difference() -> None:
-    unused = {"top_k": 5}
-    assert misfit("disco", {"sampling": {**GREEDY.to_dict(), **unused}}, GREEDY) == ""
-    assert misfit("disco", {"sampling": {**DRAWN.to_dict(), **unused}}, DRAWN) != ""
-
-
 def test_prices_of_another_machine_are_told_of_where_both_machines_are_known() -> None:
     card = {"sampling": DRAWN.to_dict(), "machine": "a fast one"}
     words = misfit("disco", card, DRAWN, "a slow one", weighs=True)

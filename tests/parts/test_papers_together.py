@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from decoding.dice.sampling import Sampling
 from decoding.papers import batches
-from decoding.papers.batches import Ran, RunBatches, SimulatedBatches
-from decoding.papers.figures import ssd_batches
+from decoding.papers.batches import Ran, RunBatches
 from decoding.replay.planning import study
-from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.recording import track_of
 from tests.kit.loads import CHEAP, PROMPTS
 from tests.kit.pairs import pair
 
@@ -41,14 +38,6 @@ def test_preparing_costs_what_its_passes_took_in_the_run_less_what_slowed_down_e
     assert run.slower(ahead) == pytest.approx(1.5)  # beside a fixed lookahead of as many tokens
     assert found and found.branches == [(10, pytest.approx(0.004))] and found.slower == pytest.approx(1.5)
     assert RunBatches(Ran({}, {ahead.label: []}, took)).preparing(ahead, CHEAP) is None
-
-
-def test_more_devices_prepare_more_branches_in_the_same_time() -> None:
-    tracks = [*map(track_of, study(pair(), PROMPTS, Sampling(max_new_tokens=40), tails=True).recordings)]
-    priced = replace(CHEAP, branches=[(10, 0.001)])
-    found = SimulatedBatches(tracks, CHEAP, lambda c: plan_of(c, pair().vocab, None), lambda _: priced)
-    speeds = [ssd_batches.over_plain(found.on(devices)).value for devices in (1, 2, 8)]
-    assert speeds == sorted(speeds) and speeds[0] < speeds[-1]
 
 
 def test_a_text_cut_short_is_the_record_of_a_run_with_less_room() -> None:

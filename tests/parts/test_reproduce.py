@@ -22,7 +22,7 @@ from decoding.papers import bootstrap
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import FigurePart, filled
-from decoding.papers.figures import FIGURES, base, disco_classifier, disco_oracle, figures_in
+from decoding.papers.figures import FIGURES, base, figures_in
 from decoding.papers.files import FILES
 from decoding.papers.outcomes import play
 from decoding.papers.settings import of_papers
@@ -80,15 +80,6 @@ def test_the_best_fan_out_is_found_where_one_branch_adds_nothing_and_the_next_mu
     hits = [[0.0, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 0.5]]
     assert base.most_hits(hits, 3) == (0, 3)
     assert base.most_hits(hits, 2)[0] >= 1
-
-
-def test_prompts_without_a_value_in_a_bin_give_no_interval_there() -> None:
-    """One prompt alone has long rounds, and one alone sure estimates."""
-    bins = dict(disco_oracle.by_progress([[1, 2], [3], [1], [2], [5]]))
-    assert bins[0.025].low is not None and bins[0.525].value == 2.0 and bins[0.525].low is None
-    judged = [[(0.25, 1.0), (0.25, 0.0)], *[[(0.95, 1.0)]] * 4]
-    [unsure, sure] = [found for _, found in disco_classifier._reliability(judged)]
-    assert (unsure.value, unsure.low) == (0.5, None) and (sure.value, sure.low) == (1.0, 1.0)
 
 
 def test_a_bootstrap_interval_holds_the_value_and_narrows_with_more_prompts() -> None:
@@ -163,19 +154,6 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
     found = {figure["slug"]: figure for figure in figures}
     assert "nothing is ever hit" in found["broken"]["needs"] and found["fine"]["why"] == "It is fine."
     assert evidence.shelf.kept.keys() == {"figure fine"}
-
-
-def test_saguaro_sampling_moves_the_papers_residual_onto_the_cache() -> None:
-    figure = FIGURES["ssd-5-toy"]
-    drawn = figure.draw(SimpleNamespace())  # type: ignore[arg-type]
-    mass, accepted = ({point.x: point.y for point in each.points} for each in drawn.series)
-    [paper] = figure.published
-    assert [(point.x, mass[point.x]) for point in paper.points] == [
-        (point.x, pytest.approx(point.y)) for point in paper.points
-    ]
-    assert accepted[1.0] == pytest.approx(0.50 + 0.25 + 0.10 + 0.06) and accepted[0.0] == pytest.approx(0.25)
-    assert mass[0.5] == pytest.approx((0.75 - 0.84 * 0.5 / 0.58) / (0.75 - 0.84 * 0.5 / 0.58 + 0.125 - 0.06 / 0.58))
-    assert "to 0.6 nothing" in drawn.why and "from 0.35 to 0 all" in drawn.why
 
 
 def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:

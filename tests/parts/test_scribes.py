@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import replace
 from io import StringIO
 
@@ -13,7 +12,7 @@ from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording
 from decoding.disco.texts import texts_of
-from decoding.errors import BadPrompt, BadPrompts
+from decoding.errors import BadPrompts
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem
@@ -38,19 +37,6 @@ def test_a_cancelled_recording_leaves_no_half_text() -> None:
     found = record_texts(pair(), PROMPTS, SHARED, on_progress=told.append, cancelled=lambda: len(told) >= 3)
     assert len(found) == len(told) == 3
     assert all(len(recording.matches) == 20 for recording in found)
-
-
-def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> None:
-    asked = itertools.count()
-    found = record_texts(pair(), PROMPTS, SHARED, cancelled=lambda: next(asked) > 0)
-    assert found == []
-
-
-def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
-    told: list[int] = []
-    with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
-        record_texts(pair(), [*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, on_progress=told.append)
-    assert not told
 
 
 def trace_of(sampling: Sampling, strategies: str) -> list[str]:

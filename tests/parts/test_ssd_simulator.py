@@ -22,14 +22,11 @@ from decoding.trace.accounting import PHASES, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import Speculation
 from tests.kit.recordings import LIVE, rates_of, tokens_per_round, tracked
-from tests.kit.worlds import World, some_classifier
+from tests.kit.worlds import World
 
 NEW = 40
 VOCAB = 14
 SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
-ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
-
-EVEN = replace(CostModel.of_one((0.0, 1.0, 1.0), 0.1), branches=[(1, 0.1)], opening=0.1)
 
 
 def counted(events: Sequence[Event]) -> dict[str, float]:
@@ -51,14 +48,6 @@ def counted(events: Sequence[Event]) -> dict[str, float]:
 
 def even(lookahead: int, branches: int) -> Plan:
     return plan_for(SpeculatorSettings(lookahead, branches, "uniform", "neural"), VOCAB)
-
-
-def test_what_a_classifier_said_along_a_text_is_not_heard_without_one() -> None:
-    world, settings = World.of_tables(VOCAB, 1, noise=0.9), LIVE["measured"]
-    plain, classified = (tracked(world, SAMPLINGS[1], 1, classifier=each) for each in (None, some_classifier()))
-    assert classified.estimates and classified.echoes
-    found = [simulate([track], plan_for(settings, VOCAB), EVEN, IN_TURN).traces for track in (plain, classified)]
-    assert found[0] == found[1]
 
 
 def thrown(acceptance: float, guessed: float, length: int = 4000) -> Track:

@@ -100,13 +100,6 @@ def test_the_papers_miss_rates_lie_on_a_power_law_with_a_prefactor(name: str) ->
     assert all(pure.miss(branches) > 2 * miss for branches, miss in zip(BRANCHES, misses, strict=True))
 
 
-def test_no_branch_always_misses_and_too_few_points_have_no_slope() -> None:
-    assert PowerLaw(0.3, 0.5).miss(0) == 1.0
-    assert PowerLaw(3.0, 0.5).miss(1) == 1.0
-    assert power_law({4: 0.2, 8: 0.0}) == PowerLaw(0.2, 0.0)
-    assert power_law({}) == PowerLaw(0.0, 0.0)
-
-
 @pytest.mark.parametrize("acceptance", [0.3, 0.8])
 def test_theorem_12_is_the_optimum_that_lagrange_multipliers_give(acceptance: float) -> None:
     """At the optimum, one more branch anywhere brings the same: P(count) * F ** -(r + 1) is equal for all counts."""
@@ -130,10 +123,3 @@ def test_a_critical_batch_is_searched_where_backups_hit_differently() -> None:
     neural = Speculation(1 - law.miss(1), tokens, tokens, preparing=0.92, backup=0.8)
     fast = Speculation(long_run_hit_rate(1 - law.miss(1), after_miss=0.8), tokens, 1.0, preparing=0.92, backup=0.0)
     assert critical_batch(neural, fast) == 2
-
-
-def test_a_backup_that_is_always_better_has_no_critical_batch() -> None:
-    free, dear = Speculation(0.5, 4.0, 4.0, 0.5, 0.0), Speculation(0.5, 4.0, 4.0, 0.5, 0.5)
-    assert critical_batch(dear, free) == 1
-    worthless = Speculation(0.5, 4.0, 0.1, 0.5, 0.0)
-    assert critical_batch(Speculation(0.5, 4.0, 4.0, 0.5, 0.3), worthless) == math.inf

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,6 @@ from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
-from decoding.replay.probing import probe
 from decoding.trace.timing import Clock
 from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
@@ -49,12 +47,6 @@ def target_alone(folders: tuple[Path, Path]) -> ModelPair:
     return ModelPair(target.runner, None, target.tokenizer, frozenset(), torch.float32, folders[0])
 
 
-def test_its_whole_vocabulary_can_be_chosen(target_alone: ModelPair, tmp_path: Path) -> None:
-    narrow = load(save(tmp_path, "llama", **{**LLAMA, "vocab_size": 80}), dtype="float32").runner
-    assert dataclasses.replace(target_alone, draft=narrow).vocab == 80
-    assert target_alone.vocab == target_alone.target.vocab_size == 97
-
-
 def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: ModelPair) -> None:
     choice = choose("static")
     with pytest.raises(BadStrategy) as told:
@@ -80,12 +72,6 @@ def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: C
     assert recorded.is_undrafted and told == [1, 2, 3]
     assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
     assert counts.drafted == sum(sample.num_draft_tokens for sample in samples)
-
-
-def test_prices_of_it_are_those_of_verifications(target_alone: ModelPair) -> None:
-    costs = probe(target_alone, PROMPTS, Sampling(max_new_tokens=96))
-    assert costs.widest > 7 and min(seconds for _, seconds in costs.target[1]) > 0
-    assert costs.drafted(1, 3) == costs.tree == costs.mixing == 0
 
 
 def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: ModelPair, tmp_path: Path) -> None:
