@@ -20,9 +20,8 @@ Draw = Callable[[random.Random], float]
 
 NORMAL: Draw = lambda dice: dice.lognormvariate(0, 0.2)  # noqa: E731
 HEAVY: Draw = lambda dice: 2.7 ** (0.15 * dice.gauss(0, 1) / dice.gammavariate(1, 1) ** 0.5)  # noqa: E731
-SKEWED: Draw = lambda dice: 1 + 0.3 * dice.expovariate(1)  # noqa: E731
 SWAPPED: Draw = lambda dice: dice.lognormvariate(0, 0.05) * (3 if dice.random() < 0.05 else 1)  # noqa: E731
-DISTRIBUTIONS = [NORMAL, HEAVY, SKEWED, SWAPPED]
+DISTRIBUTIONS = [HEAVY, SWAPPED]
 
 
 def equals(dice: random.Random, draw: Draw, prompts: int, strategies: int) -> list[Column]:
@@ -219,13 +218,13 @@ def test_what_is_said_of_a_comparison_is_what_was_recorded() -> None:
 
 def test_the_leader_of_equals_is_seldom_called_faster_and_held_out_it_is_not_flattered() -> None:
     honest, faster = [], 0
-    for seed in range(30):
+    for seed in range(15):
         base = noisy(100, 0.25, 12, 7000 + seed)
         found = compared(*(noisy(100, 0.25, 12, 100 * seed + i) for i in range(8)), base=base)
         honest.append(found["loads"][0]["ranking"]["held_out"])
         faster += " times as fast as " in found["loads"][0]["verdict"]
     assert abs(statistics.median(honest) - 1) < 0.1  # the best of them looks 1.2 times as fast
-    assert faster <= 3
+    assert faster <= 2
 
 
 def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:

@@ -33,7 +33,7 @@ from tests.kit.pairs import LETTERS, pair
 from tests.kit.worlds import some_classifier
 
 pytestmark = pytest.mark.slow
-SHARED = Sampling(temperature=1.0, max_new_tokens=40)
+SHARED = Sampling(temperature=1.0, max_new_tokens=16)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
 
 
@@ -114,7 +114,7 @@ def test_a_search_that_is_cancelled_or_whose_branches_do_not_fit_into_memory_pre
     assert predict_ahead(full) == []
 
 
-GREEDY = Sampling(max_new_tokens=40)
+GREEDY = Sampling(max_new_tokens=8)
 
 
 @pytest.fixture(scope="module")
@@ -184,10 +184,9 @@ def test_the_time_of_an_answer_is_what_the_steps_of_the_model_leave() -> None:
 def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: RecordedSet) -> None:
     models = pair()
     models.hold("", some_classifier())
-    short = RecordedSet([recording.head(12) for recording in recorded.recordings], recorded.words)
-    simulating = Simulating(models, AT_LOAD, GREEDY, short, COSTS, "")
-    material = PlanInputs(short, like_one(CHEAP), some_classifier(), simulating)
-    for users, rows in predict_at_load(material, (1, 4)).items():
+    simulating = Simulating(models, AT_LOAD, GREEDY, recorded, COSTS, "")
+    material = PlanInputs(recorded, like_one(CHEAP), some_classifier(), simulating)
+    for users, rows in predict_at_load(material, (4,)).items():
         found = [row.choice for row in rows]
         assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}
         assert {choice.params["backup"] for choice in found if choice.strategy == "ssd"} == {"neural", "ngram", "copy"}
