@@ -106,7 +106,7 @@ def after_rounds(hits: int, neural: float, ngram: float, *, waited: int) -> Miss
 
 
 @pytest.mark.parametrize(("ngram", "better"), [(3.9, "ngram"), (1.1, "neural")])
-def test_a_miss_is_answered_by_the_backup_that_is_better_and_now_and_then_by_the_other(ngram: float, better: str) -> None:
+def test_a_miss_is_answered_by_the_better_backup_and_now_and_then_by_the_other(ngram: float, better: str) -> None:
     made = after_rounds(320, 4.0, ngram, waited=500)
     used = [made.choose() for _ in range(2 * AGAIN_OF_MISSES)]
     assert used.count(better) == len(used) - 2, "the other answers one of 16"
