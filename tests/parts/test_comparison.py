@@ -21,11 +21,10 @@ from decoding.errors import BadPrompt, OutOfMemory
 from decoding.measure.comparison import Warmed
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import order, stints
-from decoding.measure.summary import report
 from decoding.prompts.prompt import PromptItem
 from tests.kit import models
 from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
-from tests.kit.rehearsal import Rehearsal, rehearse
+from tests.kit.rehearsal import Rehearsal
 from tests.kit.runners import RoundsDifferently
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
@@ -85,18 +84,6 @@ def test_a_choice_is_warm_when_its_rounds_cost_alike(seconds_each: list[float], 
     is_warm = Warmed(never, lambda: next(now))
     asked = sum(1 for _ in itertools.takewhile(lambda done: not done, (is_warm() for _ in range(18))))
     assert min(asked - 1, 16) == round_count
-
-
-def test_a_sample_says_how_many_passes_were_captured_in_its_time(tmp_path: Path) -> None:
-    config = models.LLAMA | {"vocab_size": len(LETTERS)}
-    runner = models.fast_runner(models.save(tmp_path, "llama", **config), static=True)
-    rehearsal = rehearse(runner)
-    ready = dataclasses.replace(pair(), target=runner, dtype=torch.float32)
-    made = comparison(pair=ready, prompts=PROMPTS[:2], choices=parse_choices("autoregressive"))
-    first, second = made.run()  # without a warm-up
-    assert (first.captures, second.captures) == (rehearsal.recorded, 0) and first.captures
-    [row] = report(made.choices, {"autoregressive": "fast"}, [first, second])
-    assert row["captures"] == first.captures
 
 
 def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) -> None:

@@ -67,7 +67,7 @@ def speed(backup: str, batch: int) -> float:
     return played.tokens_per_s_device / batch
 
 
-@pytest.mark.parametrize("batch", FIGURE_6)
+@pytest.mark.parametrize("batch", [1, 2, 16])
 def test_the_bars_are_within_10_percent_and_the_fast_backup_is_better_from_a_batch_of_2_on(batch: int) -> None:
     fast, neural, plain = FIGURE_6[batch]
     by_random, by_model = speed("random", batch), speed("neural", batch)

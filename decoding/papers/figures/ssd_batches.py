@@ -75,8 +75,8 @@ def user_against_device(evidence: Evidence) -> FigurePart:
     return FigurePart(
         shown,
         f"{'' if run else f'{NOT_RUN} '}Without a draft {BATCHES[-1]} texts give {undrafted.y:.1f} times the tokens/s "
-        f"of one here and {WIDEST:.1f} times in the paper. Ours divides SSD by two devices, one for the draft, the paper "
-        "by five GPUs.",
+        f"of one here and {WIDEST:.1f} times in the paper. Ours divides SSD by two devices, one for the draft, and the "
+        "paper by five GPUs.",
     )
 
 
