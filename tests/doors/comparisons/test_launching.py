@@ -11,7 +11,7 @@ import pytest
 from decoding.dice.sampling import Sampling
 from decoding.strategies import STRATEGIES
 from tests.kit import make
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison
 from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -319,9 +319,7 @@ def test_the_bin_hides_and_gives_back_and_a_job_is_cancelled_and_tried_again(wor
     assert client.post(f"{job}retry/").json()["state"] == "queued"
 
 
-def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another(
-    world, by, ready
-):
+def test_a_page_shows_the_price_of_a_run_and_that_its_machine_is_not_that_of_the_classifiers_card(world, by, ready):
     own = classifying.add_classifier(name="c", pair=ready[0], upload=make.upload(by, make.card()), by=by)
     asked = make.body(*ready, strategies=[{"strategy": "disco"}])
     made = Comparison.objects.get(pk=post(world, asked).json()["id"])
@@ -330,20 +328,12 @@ def test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_th
     Comparison.objects.filter(pk=made.pk).update(hardware={"device_name": "another machine"}, prices=prices)
     made.refresh_from_db()
     make.decode_all(made)
-    for sample in Sample.objects.filter(run__strategy="disco"):
-        sample.numbers["estimated"] = [[2, 40, 20, 35.0], [0, 10, 5, 5.0]]
-        sample.save()
     report = world.api(world.bob).get(f"/api/v1/comparisons/{made.pk}/report/").json()
-    drift = {row["strategy"]: row["drift"] for row in report["strategies"]}
-    assert drift["autoregressive"] is None
-    assert drift["disco"]["tokens"] == 150 and drift["disco"]["slope"] < 0.5
-    assert drift["disco"]["calibration_error"] == pytest.approx(0.3)
     prices = {row["strategy"]: row["price"] for row in report["strategies"]}
     assert prices["autoregressive"] is None
     assert (prices["disco"]["run"], prices["disco"]["used"], prices["disco"]["is_own"]) == (0.8, 0.8, True)
     assert any("measured on a machine; this runs on another machine" in line for line in report["warnings"])
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
-    assert "estimates were off by 0.300 on average over 150 tokens of this run" in page.replace("&#x27;", "'")
     assert "+100 % is more than the doubt of 15 %, so it used its own price." in page
 
 
