@@ -17,10 +17,10 @@ import pytest
 from decoding.core.loop import never
 from decoding.errors import BadServer, DrafthouseError
 from tests.kit.processes import state
+from tests.kit.servers.formats import Decode, speaking
+from tests.kit.servers.stage import StepsFor, greedy_steps, streamed_words
+from tests.kit.servers.wire import Asked, Reply, serving
 from tests.kit.terminal import ROOT, compared, on_pair, read
-from tests.parts.servers.formats import Decode, speaking
-from tests.parts.servers.weights import StepsFor, greedy_steps, streamed_words
-from tests.parts.servers.wire import Asked, Reply, serving
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main

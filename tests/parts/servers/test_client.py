@@ -27,9 +27,9 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, ServerFailed
 from decoding.trace.events import Delivered, Recorder, Reported, to_dict
 from tests.kit.pairs import Letters, pair
-from tests.parts.servers.formats import speaking
-from tests.parts.servers.stage import LETTERS, asking, comparing, greedy, in_steps, reach, server_choice, truthful
-from tests.parts.servers.wire import Asked, Reply, Script, altered, events, serving
+from tests.kit.servers.formats import speaking
+from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, in_steps, reach, server_choice, truthful
+from tests.kit.servers.wire import Asked, Reply, Script, altered, events, serving
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
 LLAMA = truthful("llamacpp")

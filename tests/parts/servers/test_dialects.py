@@ -23,11 +23,11 @@ from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.kit.pairs import PROMPTS, pair
 from tests.kit.runners import RoundsDifferently
+from tests.kit.servers.formats import FORMATS, prompt_of, speaking
+from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
+from tests.kit.servers.wire import Asked, Reply, Script, altered, events, plain
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
-from tests.parts.servers.formats import FORMATS, prompt_of, speaking
-from tests.parts.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
-from tests.parts.servers.wire import Asked, Reply, Script, altered, events, plain
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
 IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids

@@ -16,10 +16,10 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, BrokenModel, ServerFailed
 from decoding.trace.events import Delivered, Event, Recorder
-from tests.parts.servers.authority import DAY, Authority
-from tests.parts.servers.formats import speaking
-from tests.parts.servers.stage import LETTERS, asking, server_choice, truthful
-from tests.parts.servers.wire import Asked, Reply, Script, events, plain, serving
+from tests.kit.servers.authority import DAY, Authority
+from tests.kit.servers.formats import speaking
+from tests.kit.servers.stage import LETTERS, asking, server_choice, truthful
+from tests.kit.servers.wire import Asked, Reply, Script, events, plain, serving
 
 LLAMA = truthful("llamacpp")
 

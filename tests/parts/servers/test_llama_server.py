@@ -17,7 +17,7 @@ from decoding.core.load import Load
 from decoding.models.checkpoints import LoadedModel, load
 from decoding.trace.events import Reported
 from tests.kit.llama_server import VARIABLE, program
-from tests.parts.servers.stage import asked
+from tests.kit.servers.stage import asked
 from worker.started_server import started
 from worker.terminal.compare import main
 

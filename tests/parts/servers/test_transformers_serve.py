@@ -14,8 +14,8 @@ from decoding.errors import ServerFailed
 from decoding.models.checkpoints import tokens_of
 from decoding.models.tokenizer_files import Tokenizer
 from decoding.trace.events import Delivered, Reported
+from tests.kit.servers.stage import asked
 from tests.kit.transformers_serve import program
-from tests.parts.servers.stage import asked
 from worker.started_server import started
 from worker.terminal.compare import main
 

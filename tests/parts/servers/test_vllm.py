@@ -20,7 +20,7 @@ from decoding.models.checkpoints import tokens_of
 from decoding.models.gguf.reading import write_folder
 from decoding.trace.events import Reported
 from tests.kit import smollm2
-from tests.parts.servers.stage import asked
+from tests.kit.servers.stage import asked
 from tests.vllm_from_pypi import FOLDER
 from worker.started_server import started
 from worker.terminal.compare import main

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.parts.servers.wire import Asked, Piece, Reply, Script, events, plain
+from tests.kit.servers.wire import Asked, Piece, Reply, Script, events, plain
 
 Steps = Sequence[Sequence[int]]  # tokens of the prompt's pass, then of each verification
 Decode = Callable[[Sequence[int]], str]
