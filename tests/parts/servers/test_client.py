@@ -156,7 +156,6 @@ ODD_NUMBERS = {
     "a number of 5000 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {LONG * 13}', "not JSON"),
     "an id of 400 digits": ("vllm", '"token_ids": [', f'"token_ids": [{LONG}, ', "are not whole numbers"),
     "an infinite time": ("llamacpp", '"prompt_ms": 20.5', '"prompt_ms": 1e999', ""),
-    "a mean of 400 digits": ("trtllm", '_per_iter": ', f'_per_iter": {LONG}', ""),
 }  # fmt: skip
 
 
