@@ -60,13 +60,12 @@ def tiny(tmp_path: Path) -> list[Any]:
 
 def test_a_classifier_is_trained_stored_and_used(tiny, tmp_path, capsys):
     out, result = tmp_path / "classifier", tmp_path / "result.json"
-    assert given(train_disco.run, *tiny, *SMALL, 16, "--out", out, "--also", tiny[-1]) == 0
+    assert given(train_disco.run, *tiny, *SMALL, 16, "--out", out) == 0
     told = capsys.readouterr().out
-    for words in ("as published", "best static", "disco:priced", "one decision costs", "words.jsonl"):
+    for words in ("as published", "best static", "disco:priced", "one decision costs"):
         assert words in told
     card = read(out / "card.json")
     assert card["prompts"] == {"training": 16, "validation": 16, "test": 16}
-    assert card["elsewhere"]["words.jsonl"]["prompts"] == 16
     (out / "card.json").write_text(json.dumps(card | {"machine": "another machine"}))
     asked = [*map(str, tiny), *SMALL, "2", "--strategies", f"disco:classifier={out},static:2", "--temperature", "1.5"]
     assert compare([*asked, "--json", str(result)]) == 0
