@@ -17,7 +17,7 @@ from rest_framework.views import APIView
 from decoding.public import STRATEGIES
 from decoding.public import worst as losing
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import page, plans, report, report_serializers, rounds, serializers, services, trace, worst
+from webapp.comparisons import page, plans, report, report_schema, rounds, serializers, services, trace, worst
 from webapp.comparisons.across.filters import StrategyFilter
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
@@ -32,7 +32,6 @@ from webapp.jobs.models import JobState
 EVENTS = Bound("limit", 1000, 1, 5000)
 LINES = Bound("limit", losing.USUAL, 1, losing.MOST)
 BASELINE = OpenApiParameter("baseline", str, description="label of the strategy to pin; autoregressive if not given")
-
 
 OF_BAR = [
     OpenApiParameter("strategy", str, description="label; with `cause`, the rounds behind this bar alone"),
@@ -100,11 +99,11 @@ class Comparisons(Binned):
         services.describe(comparison=self.get_object(), by=self.actor, **self.read(serializers.Description))
         return self.shown(self.get_object())
 
-    @extend_schema(responses=report_serializers.ReportOut, parameters=[BASELINE])
+    @extend_schema(responses={200: report_schema.REPORT}, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:
         """Show the verdict, and a row per strategy, from the samples finished so far."""
         comparison, baseline = self._pinned()
-        return Response(report_serializers.ReportOut(report.so_far(comparison, baseline)).data)
+        return Response(report.so_far(comparison, baseline))
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=OF_BAR)
     def rounds(self, request: Request, pk: UUID) -> StreamingHttpResponse:

@@ -1,8 +1,9 @@
-"""Traces as tables: a row for each round of each finished sample."""
+"""Traces as a table: a row for each round of each finished sample."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import itertools
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from webapp.comparisons import trace
@@ -23,10 +24,6 @@ Events = list[dict[str, Any]]
 def table(comparison: Comparison, bar: Bar | None = None) -> Iterator[Sequence[Any]]:
     """Yield one row for each round, or for each round behind a bar. Times are ns since the sample began."""
     yield [*COLUMNS, "cause_ns"] if bar else COLUMNS
-    yield from _rows(comparison, bar)
-
-
-def _rows(comparison: Comparison, bar: Bar | None) -> Iterator[list[Any]]:
     samples = bar.samples() if bar else Sample.objects.filter(run__comparison=comparison)
     for sample, events in _traces(samples):
         head = [sample.run.label, sample.prompt.name, sample.prompt.category, sample.repeat]
@@ -39,21 +36,10 @@ def _rows(comparison: Comparison, bar: Bar | None) -> Iterator[list[Any]]:
 
 def _traces(samples: Any) -> Iterator[tuple[Sample, Events]]:
     rows = samples.finished().select_related("run", "prompt").order_by("run__number", "prompt__number", "repeat")
-    for batch in _batches(each(rows)):
-        known = {sample.pk: sample for sample in batch}
+    left = each(rows)
+    while known := {sample.pk: sample for sample in itertools.islice(left, AT_ONCE)}:
         found = {pk: events for pk, events, _ in trace.read_all(known)}
         yield from ((sample, found.get(pk, [])) for pk, sample in known.items())
-
-
-def _batches(samples: Iterable[Sample]) -> Iterator[list[Sample]]:
-    batch: list[Sample] = []
-    for sample in samples:
-        batch.append(sample)
-        if len(batch) == AT_ONCE:
-            yield batch
-            batch = []
-    if batch:
-        yield batch
 
 
 def _rounds(events: Events) -> Iterator[list[Any]]:

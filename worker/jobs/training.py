@@ -85,6 +85,7 @@ class Trained(Report):
 
 def work(attempt: Attempt) -> None:
     from webapp.registry.prompt_sets import prompt_of
+    from webapp.studies.classifiers import services as classifying
     from webapp.studies.models import Training
 
     chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset", "start__upload")
@@ -98,13 +99,6 @@ def work(attempt: Attempt) -> None:
             design=training.design,
             start=str(training.start.pk) if training.start else None,
         )
-        for report in attempt.reports(order):
-            if isinstance(report, Trained):
-                _store(attempt, Path(folder))
-
-
-def _store(attempt: Attempt, folder: Path) -> None:
-    from webapp.studies.classifiers import services as classifying
-
-    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+        attempt.answer(order, Trained)
+        files = [(path.name, path.read_bytes()) for path in sorted(Path(folder).iterdir())]
     attempt.insist(lambda: classifying.finish_training(job=attempt.job, files=files))

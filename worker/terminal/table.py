@@ -57,7 +57,6 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
         *explained,
         *remarks(strategies),
         *turn_notes(strategies),
-        *regret_notes(strategies),
     )
     lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
@@ -99,16 +98,6 @@ def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def remarks(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))]
-
-
-def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Regret of each strategy whose bound ran, and its regret by category."""
-    found = []
-    for row in strategies:
-        if regret := row["regret"]:
-            parts = [f"{part['category'] or 'no category'} {percent(part['regret'])}" for part in regret["by_category"]]
-            found.append(regret["sentence"] + (f" By category: {', '.join(parts)}." if parts else ""))
-    return found
 
 
 def _why(row: Mapping[str, Any]) -> str:

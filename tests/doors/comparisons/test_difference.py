@@ -7,9 +7,8 @@ import html
 import pytest
 
 from tests.kit import make
-from webapp.comparisons import difference, figures
-from webapp.comparisons.across.columns import COLUMNS
-from webapp.comparisons.models import Comparison, Figures, Sample
+from webapp.comparisons import difference
+from webapp.comparisons.models import Sample
 from webapp.studies.classifiers import services as classifying
 
 
@@ -74,41 +73,3 @@ def test_the_list_leads_there_and_a_stranger_sees_none_of_them(world, two):
     assert "0 comparisons are chosen" in world.page(world.charlie).get(address(*two)).content.decode()
     page = world.page(world.bob).get("/comparisons/").content.decode()
     assert 'action="/comparisons/difference/"' in page and f'name="of" value="{two[0].pk}"' in page
-
-
-def of_runs(*runs) -> str:
-    return "/comparisons/difference/?" + "&".join(f"run={run.pk}" for run in runs)
-
-
-def test_two_runs_of_one_comparison_stand_side_by_side(world, two):
-    figures.sum_up_ended(seconds=60)
-    alone, static = two[0].runs.all()
-    page = world.page(world.bob).get(of_runs(static, alone))
-    shown = {column.name: [written for written, _ in cells] for column, cells in page.context["rows"]}
-    assert page.context["heads"] == ["static:4", "autoregressive"]
-    assert shown["speedup"][1] == "1.00×" and shown["tokens_per_s"][0] == COLUMNS["tokens_per_s"].written(
-        static.figures.tokens_per_s
-    )
-    assert page.context["differing"] == [] and "2 runs side by side" in page.content.decode()
-
-
-def test_runs_of_other_conditions_are_shown_with_a_warning_and_apart_only_where_intervals_are(world, two):
-    figures.sum_up_ended(seconds=60)
-    runs = [one.runs.get(strategy="static") for one in two]
-    for run, gain in zip(runs, (1.2, 1.5), strict=True):
-        Figures.objects.filter(run=run).update(speedup=gain, speedup_low=gain - 0.1, speedup_high=gain + 0.1)
-    Comparison.objects.filter(pk=two[1].pk).update(sampling={**two[1].sampling, "seed": 9})
-    page = world.page(world.bob).get(of_runs(*runs))
-    assert page.context["differing"] == ["sampling"]
-    assert "so do not compare their speeds directly" in page.content.decode()
-    assert [[apart for _, apart in cells] for column, cells in page.context["rows"] if column.name == "speedup"] == [
-        [False, True]
-    ]
-
-
-def test_runs_that_are_hidden_or_not_chosen_are_not_shown(world, two):
-    runs = two[0].runs.all()
-    assert "0 runs are chosen" in world.page(world.charlie).get(of_runs(*runs)).content.decode()
-    nothing = world.page(world.bob).get("/comparisons/difference/?run=", follow=True)
-    assert "Choose 2 to 6 runs" in nothing.content.decode() and nothing.redirect_chain == [("/runs/", 302)]
-    assert world.page(world.bob).get("/comparisons/difference/?run=x").status_code == 400

@@ -11,7 +11,7 @@ from django.db import IntegrityError, transaction
 from decoding.core.load import ONE, Load
 from decoding.measure.request_times import PER_OCTAVE
 from tests.kit import make
-from webapp.comparisons.figures import sum_up, verdicts
+from webapp.comparisons.figures import sum_up, verdict_of
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.comparisons.report import pinned, report
 from webapp.core.problems import Invalid
@@ -167,7 +167,7 @@ def test_runs_and_lists_tell_loads_apart(world, decoded):
     assert slow == [] and script.get("/api/v1/runs/?goodput_from=1").json()["results"]
     decoded.refresh_from_db()
     said = report(decoded)
-    assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
+    assert verdict_of(decoded) == (said["sentence"], said["doubt"])
 
 
 def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(world, ready, decoded):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 
 import pytest
@@ -17,10 +16,8 @@ from tests.kit.comparisons import decoded_at
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, so_far, step
 from webapp.jobs import services as jobs
-from webapp.registry import prompt_sets
 from webapp.registry import services as registry
 from webapp.registry.models import Readiness
-from webapp.sharing import services as sharing
 
 
 def test_a_classifier_is_named_only_where_nothing_else_tells_strategies_apart():
@@ -207,34 +204,3 @@ def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompt
         make.decode_all(comparison)
         page = world.page(world.bob).get(f"/comparisons/{comparison.pk}/").content.decode()
         assert page.count(f"what it gains depends on their order; {order}") == 1
-
-
-@pytest.fixture
-def regretted(by):
-    """A comparison of the hybrid and its bound on prompts of two categories. The hybrid is slower on the second."""
-    text = "\n".join(json.dumps({"text": f"t{n}", "category": f"kind{n % 2}"}) for n in range(4))
-    dataset = prompt_sets.add_dataset(name="kinds", file_name="kinds.jsonl", text=text, by=by)
-    strategies = [{"strategy": name} for name in ("autoregressive", "hybrid", "best-source")]
-    comparison = make.comparison(by, dataset=dataset, strategies=strategies)
-    make.decode_all(comparison)
-    for sample in Sample.objects.filter(run__strategy="hybrid").select_related("prompt"):
-        sample.numbers["decode_ns"] *= 4 if sample.prompt.category == "kind1" else 2
-        sample.save()
-    return comparison
-
-
-def test_the_regret_of_the_hybrid_stands_in_report_and_page_by_category(world, regretted):
-    rows = world.script("read").get(f"/api/v1/comparisons/{regretted.pk}/report/").json()["strategies"]
-    assert [row["regret"] is not None for row in rows] == [False, True, False]
-    parts = [(part["category"], part["regret"]) for part in rows[1]["regret"]["by_category"]]
-    assert parts == [("kind1", 0.75), ("kind0", 0.5)]
-    page = world.page(world.victor).get(f"/comparisons/{regretted.pk}/").content.decode()
-    assert "The regret of hybrid is" in page and 'aria-label="Regret of hybrid by category"' in page
-
-
-def test_a_share_that_hides_texts_tells_the_regret_without_its_categories(world, by, regretted):
-    for hides_texts in (True, False):
-        _, secret = sharing.share(comparison=regretted, days=1, hides_texts=hides_texts, by=by)
-        page = world.page(None).get(f"/shared/{secret}/").content.decode()
-        assert "The regret of hybrid is" in page
-        assert ("kind1" not in page) is hides_texts

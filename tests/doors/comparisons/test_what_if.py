@@ -109,19 +109,6 @@ def test_what_strategies_lose_beside_their_passes_is_taken_off(world):
     assert "The passes alone would give a speed-up 2.0" in " ".join(told["notes"])
 
 
-def test_a_run_that_is_faster_than_the_oracle_is_said_to_be_noise(world):
-    made = comparison(world, "static:2,static:4,heuristic")
-    decode(made)
-    quiet = ask(world.api(world.bob), made, "lookahead=2").json()
-    for sample in Sample.objects.filter(run__label="static:4"):
-        sample.numbers["decode_ns"] //= 10
-        sample.save()
-    cache.clear()
-    noisy = ask(world.api(world.bob), made, "lookahead=2").json()
-    assert "oracle's bound" not in " ".join(quiet["notes"])
-    assert "static:4 ran faster than the oracle's bound" in " ".join(noisy["notes"])
-
-
 def test_a_longer_draft_than_any_that_ran_says_that_its_price_is_extended(world):
     made = comparison(world, "static:2")
     decode(made)

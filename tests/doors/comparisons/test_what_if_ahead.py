@@ -109,7 +109,7 @@ def test_a_backup_that_copies_hits_as_often_as_the_live_run_and_drafts_the_same(
 
 def test_a_backup_is_replayed_as_the_draft_model_only_if_the_traces_do_not_tell_what_it_drafts():
     found = ahead("static:12 ssd:4,branches=10,backup=neural,placement=in-turn", SHORT[0], 0)
-    assert all(found.can_replay_backup(backup) for backup in ("auto", "by-batch", "ngram", "copy"))
+    assert all(found.can_replay_backup(backup) for backup in ("auto", "ngram", "copy"))
     nothing = [replace(track, written=replace(track.written, prompt=())) for track in found.refused]
     older = replace(found, refused=nothing)
     assert older.can_replay_backup("neural") and not older.can_replay_backup("copy")

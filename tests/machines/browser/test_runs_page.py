@@ -1,4 +1,4 @@
-"""Runs of all comparisons in a real browser: filtered, sorted, and shown side by side."""
+"""Runs of all comparisons in a real browser: filtered and sorted."""
 
 from __future__ import annotations
 
@@ -34,11 +34,8 @@ def rows(page):
     return page.locator("[data-row]")
 
 
-def test_runs_are_filtered_sorted_and_given_columns_by_keyboard_and_shown_side_by_side(open_page, measured):
+def test_runs_are_filtered_sorted_and_given_columns_by_keyboard(open_page, measured):
     page = open_page("/runs/")
-    page.keyboard.press("j")
-    page.keyboard.press("j")
-    expect(rows(page).nth(1)).to_be_focused()
     page.select_option("select[name=strategy]", "static")
     expect(rows(page)).to_have_count(1)
     expect(page).to_have_url(re.compile(r"/runs/\?strategy=static(&column=\w+)*$"))
@@ -46,15 +43,7 @@ def test_runs_are_filtered_sorted_and_given_columns_by_keyboard_and_shown_side_b
     page.get_by_role("link", name="Speed-up").click()
     expect(page).to_have_url(re.compile("ordering=speedup"))
     expect(rows(page).first).to_contain_text("autoregressive")
-    page.wait_for_load_state()  # before that, keys go to nobody
-    page.keyboard.press("v")
+    page.click("details.more summary")
     page.get_by_label("Hardware", exact=True).check()
     expect(page.locator("table.runs thead")).to_contain_text("Hardware")
-
-    page.goto(page.url.split("?")[0])
-    for name in ("static:4", "heuristic:5"):
-        page.get_by_role("checkbox", name=f"Choose {name} of ").check()
-    page.click("text=Show the chosen side by side")
-    expect(page.locator("h1")).to_have_text("2 runs side by side")
-    expect(page.locator("table.numbers thead th")).to_have_count(3)
     assert grave_faults(page) == []

@@ -52,7 +52,6 @@ def row(label: str, **more: Any) -> dict[str, Any]:
         "verify_share": 0.98,
         "audit": {"identical": 24, "tie": 0, "divergent": 0, "not_compared": 0},
         "why": {"steps": []},
-        "regret": None,
         "samples": [{"repeat": 0}] * 24,
         **more,
     }
