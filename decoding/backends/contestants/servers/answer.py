@@ -5,11 +5,9 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -139,16 +137,6 @@ class AnswerReader:
         arrived_ns, queued_ns = self._arrived
         prompt = len(self.request.prompt) or (self._report and self._report.prompt_tokens) or 0
         self._tell(Started(prompt, at_ns, arrived_ns, queued_ns))
-
-    def lacks(self, figures: Iterable[str]) -> bool:
-        """Whether the answer leaves out one of these figures."""
-        return any(getattr(self._report or Reported(), name) in (None, ()) for name in figures)
-
-    def supplement(self, counts: Mapping[str, Any]) -> None:
-        """Take the server's counters for what its answer does not say. No other request was under way."""
-        lacking = {name: count for name, count in counts.items() if self.lacks([name])}
-        source: dict[str, Any] = {"source": "metrics"} if "num_draft_tokens" in lacking else {}
-        self._report = dataclasses.replace(self._report or Reported(), **lacking, **source)
 
     def end(self) -> Decoded:
         """Close the answer: what is the text, and does it fit what the server says of it?"""
@@ -312,14 +300,9 @@ async def _explanation(reads: AsyncGenerator[Read, None], words: Words) -> str:
 
 
 def _pause(head: Head) -> float:
-    """Read Retry-After: seconds, or a date. A server that is asked again at once would only be busier."""
+    """Read the seconds of Retry-After. A server that is asked again at once would only be busier."""
     value = head.headers.get("retry-after", "")
-    if value.isascii() and value.isdigit():
-        return max(LEAST_WAIT_S, float(value[:9]))
-    try:
-        return max(LEAST_WAIT_S, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return LEAST_WAIT_S
+    return max(LEAST_WAIT_S, float(value[:9])) if value.isascii() and value.isdigit() else LEAST_WAIT_S
 
 
 def refusal(client: Client, dialect: Dialect, head: Head, words: str) -> ServerFailed:
