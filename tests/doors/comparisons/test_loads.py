@@ -9,6 +9,7 @@ from django.db import IntegrityError, transaction
 
 from decoding.core.load import ONE, Load
 from decoding.measure.devices import devices_in, works_at_once
+from decoding.measure.latency import overloaded
 from decoding.measure.request_times import PER_OCTAVE
 from tests.kit import make
 from webapp.comparisons.figures import sum_up, verdict_of
@@ -147,6 +148,12 @@ def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(wor
 
     assert minutes(concurrency=[4]) < minutes()
     assert minutes(rate=[0.01]) >= 2 * 6 / 0.01 / 60  # two strategies, six prompts each
+
+
+def test_arrivals_that_were_too_many_are_warned_of():
+    row = {"label": "static:4 @1000/s", "arrived_per_s": 1000.0, "served_per_s": 1.0}
+    [warning] = overloaded([row, {**row, "served_per_s": 901.0}])
+    assert warning.startswith("static:4 @1000/s: requests arrived at 1,000/s and 1/s were answered")
 
 
 @pytest.mark.parametrize(
