@@ -277,8 +277,7 @@ def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, user
     verification and the preparation, and one with a miss the backup's drafting too. Beside, the draft has a core of its
     own."""
     fixed, in_turn, *others = parse_choices(
-        "static:4,ssd:4,backup=neural,placement=in-turn,ssd:4,backup=by-batch,placement=in-turn,"
-        "ssd:4,backup=auto,placement=in-turn"
+        "static:4,ssd:4,backup=neural,placement=in-turn,ssd:4,backup=auto,placement=in-turn"
     )
     beside = parse_choices("ssd:4,backup=neural,placement=beside") if pair.draft_process else []
     choices = [AUTOREGRESSIVE, fixed, in_turn, *beside, *others]

@@ -37,8 +37,6 @@ DEFINITIONS = {
     "recorded": "whether requests arrived at the times of their log, which the rate stretches, or at random times",
     "by_turn": "of conversations, each turn's speed-up, whose interval holds for that turn and strategy alone; all "
     "other speed-ups count a conversation as one prompt, by the total of its turns",
-    "regret": "of a strategy whose bound ran beside it: 1 - reached, and reached is its speed relative to the "
-    "bound's, as in speedup; over all and by category; each interval holds for itself alone",
     "num_spec_steps": "target passes that verified at least one drafted token",
     "num_draft_tokens": "drafted tokens that were verified",
     "num_accepted_draft_tokens": "drafted tokens that the target accepted",

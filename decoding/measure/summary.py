@@ -17,7 +17,6 @@ from decoding.disco.prices import about
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
 from decoding.measure.drift import drift
-from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, SampleResult
 from decoding.measure.speedups import (
     Race,
@@ -195,8 +194,7 @@ def report(
     by_label, devices = _by_label(choices, samples), device_shares(choices, hardware)
     judged = judged or judge(choices, samples, baseline)
     rows = []
-    explained = zip(choices, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
-    for choice, reason, regret in explained:
+    for choice, reason in zip(choices, why.reasons(choices, by_label), strict=True):
         own, label, reference = by_label[choice.label], choice.label, judged.base[choice.load]
         beside = by_label.get(reference, [])
         rows.append(
@@ -207,7 +205,6 @@ def report(
                 "break_even_tokens": None if label == reference else break_even_tokens(own, beside),
                 **latency.figures(own, objective, devices[label]),
                 "why": reason,
-                "regret": regret,
             }
         )
     return rows

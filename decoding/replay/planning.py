@@ -19,7 +19,6 @@ from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.recording import Recording
-from decoding.disco.texts import Texts
 from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
 from decoding.drafting.source import WORDS, Chain, Sight, Source, Words, no_words
 from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
@@ -192,12 +191,12 @@ def study(
     trees: bool = False,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
-    texts: Texts = MappingProxyType({}),
+    texts: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> RecordedSet:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`,
     replays of trees of likeliest paths need `trees`, which not every draft can read; training needs neither. Under
     ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
-    of a run. `texts` are texts that earlier runs wrote. If the pair has no draft, only the texts are recorded: copies
+    of a run. `texts` are as in `record_texts`. If the pair has no draft, only the texts are recorded: copies
     need no more."""
     grows = trees and pair.draft is not None and pair.draft.reads_trees_at_once
     depth, paths = CAP if tails else 0, likeliest_paths() if grows else []

@@ -20,7 +20,6 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, metrics, training
 from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
 from decoding.disco.prices import COPIED, PRICED
-from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
 from decoding.errors import Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
@@ -80,17 +79,14 @@ def make_classifier(
     sampling: Sampling,
     *,
     others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
-    texts: Texts = MappingProxyType({}),
     how: How = USUAL,
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> DraftClassifier:
     """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
-    test it on. `texts` are texts that earlier runs have written. Raise `Cancelled` if the recording is cancelled."""
+    test it on. Raise `Cancelled` if the recording is cancelled."""
     how.check(pair.draft is None)
-    recorded = record(
-        pair, material, sampling, others=others, texts=texts, on_progress=on_progress, cancelled=cancelled
-    )
+    recorded = record(pair, material, sampling, others=others, on_progress=on_progress, cancelled=cancelled)
     if cancelled():
         raise Cancelled("The training was cancelled while it recorded.")
     return learn(pair, recorded, material, sampling, on_progress, how)
@@ -102,7 +98,6 @@ def record(
     sampling: Sampling,
     *,
     others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
-    texts: Texts = MappingProxyType({}),
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> RecordedSplits:
@@ -116,7 +111,6 @@ def record(
             tails=tails,
             on_progress=lambda done: on_progress(TrainingStep(f"recording {name}", done, len(prompts))),
             cancelled=cancelled,
-            texts={} if is_greedy else texts,
         )
 
     return RecordedSplits(

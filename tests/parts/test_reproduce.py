@@ -27,7 +27,6 @@ from decoding.papers.evidence import Evidence
 from decoding.papers.figure import FigurePart, filled
 from decoding.papers.figures import FIGURES, base, disco_classifier, disco_oracle, figures_in
 from decoding.papers.files import FILES
-from decoding.papers.methods import methods
 from decoding.papers.outcomes import play
 from decoding.papers.settings import of_papers
 from decoding.papers.shelf import Shelf
@@ -233,44 +232,3 @@ def test_the_samples_of_all_figures_are_known_before_a_pair_is_loaded() -> None:
     evidence = evidence_of(12, some_classifier())
     of_all = phases(evidence, [*FIGURES.values()])
     assert sum(of_all.values()) == of_papers(StudyRecipe(12, Sampling()))
-
-
-def told(*figures: dict[str, Any], **sampling: Any) -> str:
-    facts = {
-        "pair": "a pair",
-        "hardware": {"device_name": "a CPU", "threads": 1, "dtype": "float32", "torch": "2", "runner": "fast"},
-        "prompts": {"set": "code", "count": 4},
-        "classifier": {"name": "ours"},
-        "sampling": Sampling(**sampling).to_dict(),
-    }
-    return methods(facts, figures)
-
-
-def drawn(slug: str, origin: str, low: float | None = None) -> dict[str, Any]:
-    paper = dataclasses.asdict(FIGURES[slug].paper)
-    return FIGURE | {"slug": slug, "paper": paper, "series": [{"origin": origin, "points": [point(1, 0.5, low, low)]}]}
-
-
-DISCO_4 = drawn("disco-4", "computed")
-
-
-@pytest.mark.parametrize(
-    ("figures", "sampling", "said", "unsaid"),
-    [
-        ([drawn("ssd-6", "measured")], {}, ["share passes", "at most 64 new tokens"], []),
-        ([drawn("ssd-6", "theory"), drawn("disco-4", "published") | {"needs": "a classifier"}], {},
-         ["SSD's use temperature 0."], ["share passes", "DISCO", "Published", "ratio rule", "Intervals"]),
-        ([DISCO_4], {"temperature": 0.6}, ["DISCO's figures use temperature 0.6", "classifier ours"],
-         ["SSD", "Times are", "Runs took turns", "All use"]),
-        ([drawn("ssd-3", "published"), drawn("ssd-5", "computed", low=0.4)], {},
-         ["Intervals", "temperatures 0, 0.3, 0.7 and 1, and above 0 the expectation", "arXiv 2603.03251;"], []),
-        ([DISCO_4], {"repetition_penalty": 1.1, "top_p": 0.9, "ignore_eos": True},
-         ["All use repetition penalty 1.1 and top p 0.9.", "ignores the end token",
-          "with Drafthouse's own decoder."], []),
-    ],
-)  # fmt: skip
-def test_methods_tell_of_what_is_drawn_and_of_every_setting_and_of_nothing_else(
-    figures: list[dict[str, Any]], sampling: dict[str, Any], said: list[str], unsaid: list[str]
-) -> None:
-    words = told(*figures, **sampling)
-    assert all(each in words for each in said) and not [each for each in unsaid if each in words]

@@ -44,7 +44,7 @@ from tests.kit.worlds import World, some_classifier, state_of, tables
 pytestmark = pytest.mark.slow
 ALONE, BESIDE, *OTHERS = parse_choices(
     "autoregressive,ssd:4,branches=16,backup=neural,placement=beside,ssd:3,branches=9,placement=beside,"
-    "ssd:3,branches=9,backup=by-batch,placement=beside,ssd-disco:5,branches=9,placement=beside"
+    "ssd-disco:5,branches=9,placement=beside"
 )
 
 

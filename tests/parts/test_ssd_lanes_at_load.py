@@ -26,7 +26,7 @@ ALONE = choose("autoregressive")
 SSD = {
     placement: [
         choose("ssd", {"branches": 16, "backup": "neural", "placement": placement}),
-        choose("ssd", {"lookahead": 3, "branches": 9, "backup": "by-batch", "placement": placement}),
+        choose("ssd", {"lookahead": 3, "branches": 9, "backup": "auto", "placement": placement}),
         choose("ssd-disco", {"branches": 9, "placement": placement}),
     ]
     for placement in PLACEMENTS

@@ -23,7 +23,7 @@ from webapp.comparisons import frames, trace
 from webapp.comparisons.elsewhere import advice
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.packing import columns, columns_of, pack
-from webapp.comparisons.redaction import shown_by, without_categories, without_texts, without_words
+from webapp.comparisons.redaction import shown_by, without_texts, without_words
 from webapp.comparisons.report import KEPT_SECONDS, names_of, pinned, so_far
 from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.refusals import refusal
@@ -117,8 +117,6 @@ def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpRe
 
 def _context(comparison: Comparison, report: dict[str, Any], share: Link | None) -> dict[str, Any]:
     status = frames.status(comparison)
-    if share and share.hides_texts:
-        report = without_categories(report)
     context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
     context["status"] = shown_by(share.hides_texts)(status) if share else status
     return {**context, **_of_report(comparison, report)}

@@ -21,7 +21,6 @@ class Verb:
 VERBS = {  # keyed by the page route that the button's form is sent to
     "bin": Verb("Delete", "DELETE", "{kind}-detail"),
     "restore": Verb("Restore", "POST", "{kind}-restore"),
-    "new-pair": Verb("Make the pair", "POST", "pairs-list"),
     "rename": Verb("Rename", "PATCH", "{kind}-detail"),
     "describe-comparison": Verb("Save name, notes and tags", "PATCH", "comparisons-detail"),
     "check-endpoint": Verb("Check again", "POST", "endpoints-check"),

@@ -52,10 +52,9 @@ class Jobs(Owned):
 class Job(Noun):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="jobs")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    kind = models.CharField(max_length=40)  # this and the next five: webapp/jobs/kinds.py
+    kind = models.CharField(max_length=40)  # this and the next four: webapp/jobs/kinds.py
     kind_label = models.CharField(max_length=40, default="")
     parts = models.CharField(max_length=20, default="")
-    is_sized = models.BooleanField(default=False)
     keeps_parts = models.BooleanField(default=False)
     page = models.CharField(max_length=40, blank=True, default="")
     arguments = models.JSONField(default=dict)  # of a kind that has no table for what it was asked

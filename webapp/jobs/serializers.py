@@ -27,7 +27,6 @@ from webapp.jobs.models import (
 class PlaceOut(serializers.Serializer[Any]):
     position = serializers.IntegerField(help_text="1 is next; 0 when it does not wait")
     reason = serializers.CharField(allow_blank=True)
-    eta_s = serializers.FloatField(allow_null=True, help_text="until it may begin; null where nobody can tell")
 
 
 class StepOut(serializers.Serializer[Any]):
@@ -56,7 +55,7 @@ class JobOut(Output):
 
     def get_place(self, job: Job) -> PlaceOut:
         place = line.place(job)
-        return {"position": place.position, "reason": place.reason, "eta_s": place.eta_s}  # type: ignore[return-value]
+        return {"position": place.position, "reason": place.reason}  # type: ignore[return-value]
 
 
 class JobRow(Output):

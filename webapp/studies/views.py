@@ -30,7 +30,6 @@ FOLDED = {  # fields that few need, by what stands over them; those of some kind
     "Several loads": (("loads",), "takes_loads"),
     "Machine": (("card", "own_card"), "needs_card"),
     "Classifier": (("classifier",), "uses_classifier"),
-    "Transfer between prompt sets": (("also",), "takes_more_prompts"),
     "Static lookahead": (("lookahead",), "takes_lookahead"),
     "Queue": (("queue", "priority"), ""),
 }
@@ -84,7 +83,7 @@ def study(request: ActorRequest, id: UUID) -> HttpResponse:
 
 def content(found: Study, actor: Actor) -> dict[str, Any]:
     """Return the content of a study's page, with other studies that the actor may see."""
-    read = READ[found.kind](actor, found) if found.document else {}
+    read = READ[found.kind](actor, found) if found.document and found.kind in READ else {}
     return {
         "study": found,
         "found": found.document,
@@ -141,10 +140,6 @@ def _remarks(found: Study) -> list[str]:
     return remarks_on(map(Choice.of, found.found("settings")))
 
 
-def _papers(actor: Actor, found: Study) -> dict[str, Any]:
-    return {"methods": services.document_of(found)["methods"]}
-
-
 # the script of a study's page and the places of its charts, where the kind of the study does not name them
 SCRIPTS = {PAPERS.slug: "js/pages/papers.js"}
 PLACES = {PAPERS.slug: ("figure",)}
@@ -154,7 +149,6 @@ READ = {
     ORACLE.slug: _oracle,
     PLAN.slug: _plan,
     PROJECTION.slug: _projection,
-    PAPERS.slug: _papers,
 }
 
 

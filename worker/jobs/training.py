@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
-from decoding.disco.texts import Texts
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, Emit, PairOrder, Report
@@ -31,7 +30,6 @@ class Train(PairOrder):
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
     others: Mapping[str, Sequence[PromptItem]] = field(default_factory=dict)  # sets to try it on, by name
-    texts: Texts = field(default_factory=dict)  # that earlier runs have written
 
     def memory(self) -> int:
         every = [*self.prompts, *(prompt for prompts in self.others.values() for prompt in prompts)]
@@ -78,7 +76,6 @@ class Train(PairOrder):
                 material,
                 self.sampling,
                 others=self.others,
-                texts=self.texts,
                 how=how,
                 on_progress=on_progress,
                 cancelled=cancelled,
@@ -95,6 +92,7 @@ class Trained(Report):
 
 def work(attempt: Attempt) -> None:
     from webapp.registry.prompt_sets import prompt_of
+    from webapp.studies.classifiers import services as classifying
     from webapp.studies.models import Training
 
     chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset", "start__upload")
@@ -108,13 +106,6 @@ def work(attempt: Attempt) -> None:
             design=training.design,
             start=str(training.start.pk) if training.start else None,
         )
-        for report in attempt.reports(order):
-            if isinstance(report, Trained):
-                _store(attempt, Path(folder))
-
-
-def _store(attempt: Attempt, folder: Path) -> None:
-    from webapp.studies.classifiers import services as classifying
-
-    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+        attempt.answer(order, Trained)
+        files = [(path.name, path.read_bytes()) for path in sorted(Path(folder).iterdir())]
     attempt.insist(lambda: classifying.finish_training(job=attempt.job, files=files))

@@ -55,7 +55,6 @@ class Heard:
         self._decoded_count = self._tokens = 0
         self._began = 0.0  # when the first sample did
         self._reasons = 0
-        self._unseen = {p.id: "" if p.chat else p.text for p in args.prompts if args.shows_prompts}
 
     def emit(self, report: Report) -> None:
         match report:
@@ -136,10 +135,6 @@ class Heard:
         self._decoded_count += 1
         self._tokens += sample.count
         self._show(f"{self._tokens / (time.monotonic() - self._began):.0f} tokens/s, {sample.strategy}")
-        if text := sample.prompt in self._unseen and (sample.rendered or self._unseen[sample.prompt]):
-            del self._unseen[sample.prompt]
-            self._lines.close()
-            say(f"Prompt {sample.prompt}:\n{text}\n")
 
     def _broke(self, report: Broke) -> None:
         self.why = self.why or report.sentence

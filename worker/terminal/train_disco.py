@@ -9,8 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, sharing_sentence
-from decoding.disco.texts import Texts, texts_of
-from decoding.errors import BadPrompts
 from decoding.prompts.prompt import PromptItem
 from decoding.words import percent
 from worker.jobs.training import Train
@@ -31,9 +29,6 @@ def run(argv: Sequence[str]) -> None:
     parser.add_argument(
         "--also", type=Path, action="append", default=[], metavar="FILE", help="prompts to try it on, not to train on"
     )
-    parser.add_argument(
-        "--texts", type=Path, metavar="FILE", help="a trace of compare: texts that are in it are not written again"
-    )
     parser.add_argument("--design", choices=tuple(DESIGNS), default=OURS, help=_designs())
     parser.add_argument(
         "--start", type=Path, metavar="DIR", help="a classifier of the same design, for any pair, to begin from"
@@ -42,7 +37,6 @@ def run(argv: Sequence[str]) -> None:
     drafting = "" if args.design == SOURCES else f"Training a classifier of the design {args.design}"
     bench = read_recorded(args, drafting=drafting)
     others = {path.name: _tested_on(read_prompt_file(path, None, args.limit)) for path in args.also}
-    texts = _texts(args.texts) if args.texts else {}
     out = args.out or _beside(bench)
     require_folder(out)
 
@@ -51,7 +45,7 @@ def run(argv: Sequence[str]) -> None:
     pair, start = bench.pair, str(args.start) if args.start else None
     if start:
         pair = replace(pair, classifiers={start: args.start})
-    order = Train(pair, bench.prompts, bench.sampling, out, args.design, start, others, texts)
+    order = Train(pair, bench.prompts, bench.sampling, out, args.design, start, others)
     carry_out(order, bench)
     print(card_as_text(json.loads((out / "card.json").read_text(encoding="utf-8"))))
     print(f"\nStored in {out}.")
@@ -69,14 +63,6 @@ def _beside(bench: Bench) -> Path:
 
 def _designs() -> str:
     return f"{'. '.join(f'{name}: {words}' for name, words in DESIGNS.items())}. %(default)s by default"
-
-
-def _texts(path: Path) -> Texts:
-    try:
-        with path.open(encoding="utf-8") as file:
-            return texts_of(file, path.name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadPrompts(f"{path} cannot be read ({error}); give a trace that compare wrote.") from None
 
 
 def _tested_on(prompts: Sequence[PromptItem]) -> Sequence[PromptItem]:

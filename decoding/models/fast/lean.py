@@ -1,8 +1,8 @@
 """Layers of passes with few rows on a CPU: torch multiplies matrices, and compiled kernels do all between the products.
 
 Such a pass is hundreds of small operations, and torch's share of each is larger than the arithmetic of a small model.
-Where tiles cover all matrices, compiled code does the products too, and the pass is one call (`whole`). Passes that the
-kernels do not know go through the decoder, a text's next row as a recording (`traced`).
+Where tiles cover all matrices, compiled code does the products too, and the pass is one call (`whole`). The decoder
+runs passes that the kernels do not know.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from torch import Tensor
 from decoding.models.fast.decoder import Decoder, KvSlots, Layer, SmallNorm
 from decoding.models.fast.kv import Rows
 from decoding.models.fast.linear import Adding, Tiled
-from decoding.models.fast.traced import TracedLayers
 
 if TYPE_CHECKING:
     from decoding.models.fast.whole import Whole
@@ -35,7 +34,6 @@ class Lean:
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
-        self._traced = TracedLayers(decoder)
         self._kernels: CpuKernels | None = None
         self._is_tried = False
 
@@ -46,8 +44,6 @@ class Lean:
                 return self._try(hidden, turns, parts, memory)
             if self._kernels:
                 return self._kernels.layered(hidden, turns, parts)
-        if isinstance(memory, Rows) and self._decoder.layout.way != "tiled":  # no recorder sees our kernel
-            return self._traced(hidden, turns, memory)
         return self._decoder.layered(hidden, turns, memory)
 
     def _takes(self, parts: Sequence[Rows]) -> bool:

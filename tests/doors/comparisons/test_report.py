@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import json
 import re
 
 import pytest
@@ -17,10 +16,8 @@ from tests.kit.comparisons import decoded_at
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import names_of, report, so_far, step
 from webapp.jobs import services as jobs
-from webapp.registry import prompt_sets
 from webapp.registry import services as registry
 from webapp.registry.models import Readiness
-from webapp.sharing import services as sharing
 
 
 @pytest.fixture
@@ -169,24 +166,3 @@ def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompt
     for repeats, order in ((1, "there was one order"), (2, "each of the 2 repeats begins at")):
         comparison = make.comparison(by, strategies=strategies, repeats=repeats)
         make.decode_all(comparison)
-        assert shown(world, comparison).count(f"what it gains depends on their order; {order}") == 1
-
-
-def test_the_regret_of_the_hybrid_is_told_by_category_but_not_where_a_share_hides_texts(world, by):
-    text = "\n".join(json.dumps({"text": f"t{n}", "category": f"kind{n % 2}"}) for n in range(4))
-    dataset = prompt_sets.add_dataset(name="kinds", file_name="kinds.jsonl", text=text, by=by)
-    strategies = [{"strategy": name} for name in ("autoregressive", "hybrid", "best-source")]
-    comparison = make.comparison(by, dataset=dataset, strategies=strategies)
-    make.decode_all(comparison)
-    for sample in Sample.objects.filter(run__strategy="hybrid").select_related("prompt"):
-        sample.numbers["decode_ns"] *= 4 if sample.prompt.category == "kind1" else 2
-        sample.save()
-    rows = report(comparison)["strategies"]
-    assert [row["regret"] is not None for row in rows] == [False, True, False]
-    parts = [(part["category"], part["regret"]) for part in rows[1]["regret"]["by_category"]]
-    assert parts == [("kind1", 0.75), ("kind0", 0.5)]
-    assert 'aria-label="Regret of hybrid by category"' in shown(world, comparison)
-    for hides_texts in (True, False):
-        _, secret = sharing.share(comparison=comparison, days=1, hides_texts=hides_texts, by=by)
-        page = world.page(None).get(f"/shared/{secret}/").content.decode()
-        assert "The regret of hybrid is" in page and ("kind1" not in page) is hides_texts

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,12 +15,10 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.test import RequestFactory
 from django.urls import path
 
-from webapp.accounts.authentication import team_of
 from webapp.core import conditions
 from webapp.core.conditions import Condition
 from webapp.core.problems import Gone
-from webapp.core.turns import EACH, LONG, LONG_EACH, is_long, takes_long
-from webapp.core.waiting import AT_WORK, InTurns, Revoked, _by_turns
+from webapp.core.waiting import AT_WORK, EACH, InTurns, Revoked, _by_turns
 
 LINE, COUNT = "x" * 1023 + "\n", 1000
 PATIENCE = 60
@@ -54,24 +51,23 @@ class Slow:
 
 
 class Crowd:
-    """Requests at work, by team. None leaves before as many as may are in."""
+    """Requests at work. None leaves before as many as may are in."""
 
-    def __init__(self, allowed: int) -> None:
-        self.full = threading.Barrier(allowed)
-        self.now, self.most = Counter[str](), Counter[str]()
+    def __init__(self) -> None:
+        self.full = threading.Barrier(AT_WORK)
+        self.now = self.most = 0
         self.lock = threading.Lock()
 
-    def work(self, team: str) -> None:
+    def work(self) -> None:
         with self.lock:
-            self.now[team] += 1
-            self.most[team] = max(self.most[team], self.now[team])
+            self.now += 1
+            self.most = max(self.most, self.now)
         self.full.wait(PATIENCE)
         with self.lock:
-            self.now[team] -= 1
+            self.now -= 1
 
 
-inside = Crowd(AT_WORK)
-heavies = Crowd(LONG + 1)  # with the test, which answers a short request first
+inside = Crowd()
 gate = threading.Event()
 slow = Slow()
 answers: list[Long] = []
@@ -79,7 +75,7 @@ held: list[BaseDatabaseWrapper] = []
 
 
 def hold(request: HttpRequest) -> HttpResponse:
-    inside.work("all")
+    inside.work()
     return HttpResponse("done")
 
 
@@ -102,12 +98,6 @@ def broken(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(lines())
 
 
-@takes_long("GET")
-def heavy(request: HttpRequest) -> HttpResponse:
-    heavies.work(request.headers["Team"])
-    return HttpResponse("done")
-
-
 def wait_at_gate(request: HttpRequest) -> HttpResponse:
     gate.wait(PATIENCE)
     return HttpResponse("done")
@@ -116,7 +106,6 @@ def wait_at_gate(request: HttpRequest) -> HttpResponse:
 urlpatterns = [
     path("gate/", wait_at_gate),
     path("done/", lambda request: HttpResponse("done")),
-    path("heavy/", heavy),
     path("hold/", hold),
     path("long/", long),
     path("file/", file),
@@ -143,29 +132,7 @@ def test_so_many_are_at_work_and_the_rest_waits(server):
         return [answer.status_code for answer in answers]
 
     assert asyncio.run(crowd()) == [200] * AT_WORK * 3
-    assert inside.most == {"all": AT_WORK}
-
-
-def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(settings, server):
-    server = InTurns(lambda request: request.headers["Team"])
-
-    async def crowd() -> None:
-        first = [asyncio.create_task(ask(server, "/heavy/", Team="a")) for _ in range(2 * AT_WORK)]
-        second = [asyncio.create_task(ask(server, "/heavy/", Team="b")) for _ in range(2 * AT_WORK)]
-        for _ in range(len(first + second) // LONG):
-            assert len([piece async for piece in await ask(server, "/long/")]) > 10
-            await asyncio.to_thread(heavies.full.wait, PATIENCE)
-        assert {answer.status_code for answer in await asyncio.gather(*first, *second)} == {200}
-
-    asyncio.run(crowd())
-    assert heavies.most == {"a": LONG_EACH, "b": LONG_EACH}
-
-
-@pytest.mark.parametrize("thing", ["datasets", "models", "pairs", "classifiers"])
-def test_requests_and_pages_that_parse_files_are_long(thing):
-    previews = {"datasets": ["preview/"], "pairs": ["check/"]}.get(thing, [])
-    for address in (f"/{thing}/new/", *(f"/api/v1/{thing}/{more}" for more in ("", *previews))):
-        assert is_long(RequestFactory().post(address)) and not is_long(RequestFactory().get(address))
+    assert inside.most == AT_WORK
 
 
 def test_who_reads_slowly_keeps_no_turn_from_others(server):
@@ -241,14 +208,3 @@ def test_nobody_takes_all_turns(server):
         assert {answer.status_code for answer in await asyncio.gather(*busy)} == {200}
 
     asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
-
-
-def test_long_requests_are_counted_by_team(world):
-    factory, bob = RequestFactory(), world.page(world.bob)
-    world.script()
-    with_token = factory.get("/", headers={"Authorization": f"Bearer {world.tokens['admin']}"})
-    with_session = factory.get("/")
-    with_session.COOKIES = {name: cookie.value for name, cookie in bob.cookies.items()}
-    wrong = factory.get("/", headers={"Authorization": "Bearer dh_wrong.token"}, REMOTE_ADDR="192.0.2.7")
-    assert team_of(with_token) == team_of(with_session) == str(world.team.pk)
-    assert team_of(wrong) == team_of(factory.get("/", REMOTE_ADDR="192.0.2.7"))

@@ -16,7 +16,6 @@ from webapp.jobs import line, log, services
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, JobEvent, JobState, Queue, Worker
 from webapp.registry.kinds import CHECK_MODEL, COUNT_TOKENS, FETCH_MODEL
-from webapp.studies.kinds import PLAN
 from webapp.uploads.kinds import UNPACK
 
 
@@ -188,19 +187,6 @@ def test_only_the_holder_writes_into_a_job_s_history(world):
     assert "late" not in told and told[-1] == "in time"
 
 
-def test_when_it_may_begin_is_told_from_what_was_measured(world):
-    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
-    enqueue(world, "before", total=10)
-    running = claim()
-    services.renew(job=running, done=4)
-    Job.objects.update(started=timezone.now() - timedelta(seconds=200))
-    place = line.place(enqueue(world, "later", total=10))
-    assert place.eta_s == pytest.approx(300, abs=5)
-    assert place.reason.endswith("busy with “before”, about 5 min left. It may begin in about 5 min.")
-    theirs = services.enqueue(kind=COMPARISON, queue=Queue.CPU, title="c", by=world.actor(world.charlie))
-    assert "before" not in line.place(theirs).reason
-
-
 def listen(*names):
     for name in names:
         services.announce(name=name, queues=["cpu"], devices=["cpu"], versions={})
@@ -216,31 +202,6 @@ def under_way(world, title, *, worker, total, done, for_s, done_before=0):
     return job
 
 
-def test_the_first_in_line_gets_the_worker_that_is_free_first(world):
-    listen("w1", "w2")
-    under_way(world, "long", worker="w1", total=100, done=10, for_s=60)  # 9 min left
-    under_way(world, "short", worker="w2", total=10, done=9, for_s=540)  # 1 min left
-    assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(60, abs=2)
-
-
-def test_each_that_stands_before_it_takes_the_next_free_worker(world):
-    done = under_way(world, "done", worker="w1", total=10, done=10, for_s=100)
-    services.succeed(job=Job.objects.get(pk=done.pk))  # ten seconds a part
-    listen("w1", "w2")
-    for worker in ("w1", "w2"):
-        under_way(world, worker, worker=worker, total=10, done=5, for_s=50)
-    expected = [50, 50, 150, 150]  # seconds: in pairs, for there are two workers
-    waiting = [enqueue(world, str(number), total=10) for number in range(4)]
-    assert [line.place(job).eta_s for job in waiting] == pytest.approx(expected, abs=3)
-
-
-def test_an_attempt_is_timed_by_what_it_has_done_itself(world):
-    """The progress of another attempt, and its age, say nothing of the speed of this one."""
-    listen("w1")
-    under_way(world, "again", worker="w1", total=100, done=80, for_s=50, done_before=70)
-    assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(100, abs=2)
-
-
 def test_the_step_that_runs_tells_how_far_a_job_is_when_its_parts_are_done(world):
     listen("w1")
     job = under_way(world, "projecting", worker="w1", total=2, done=2, for_s=500)
@@ -249,7 +210,7 @@ def test_the_step_that_runs_tells_how_far_a_job_is_when_its_parts_are_done(world
     services.renew(job=Job.objects.get(pk=job.pk), done=2, total=2, step=step)
     told = log.status_of(job := Job.objects.get(pk=job.pk), done=2, total=2)
     assert (told["step"], told["seconds_left"]) == ({"phase": "projecting", "done": 30, "due": 90}, 40)
-    assert line.place(enqueue(world, "next", total=10)).eta_s == pytest.approx(40, abs=1)
+    assert line.place(enqueue(world, "next", total=10)).reason.endswith("busy with “projecting”, about 40 s left.")
     assert world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()["step"] == told["step"]
     services.reached(job=job, place="static:4 on prompt 1")
     assert Job.objects.get(pk=job.pk).running_step is None
@@ -290,20 +251,6 @@ def test_a_job_that_is_taken_up_again_begins_its_time_anew(world):
     make.silence()
     make.waited()
     assert claim("w1").done_count == 0, "a job that keeps no parts begins anew"
-
-
-def test_a_job_whose_parts_nobody_can_count_beforehand_takes_as_long_as_others_of_its_kind(world):
-    listen("w1")
-    for number in range(2):
-        one = services.enqueue(kind=PLAN, queue=Queue.CPU, title=str(number), by=world.actor(world.bob), total=3)
-        services.renew(job=(job := claim("w1")), done=33, total=33)
-        Job.objects.filter(pk=one.pk).update(started=timezone.now() - timedelta(seconds=120))
-        services.succeed(job=job)
-    for _ in range(2):
-        services.enqueue(kind=PLAN, queue=Queue.CPU, title="more", by=world.actor(world.bob), total=3)
-    claim("w1")
-    waiting = Job.objects.waiting().get()
-    assert line.place(waiting).eta_s == pytest.approx(120, abs=3)
 
 
 def test_the_operator_pauses_a_queue_and_everyone_is_told(world):

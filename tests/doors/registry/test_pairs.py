@@ -49,21 +49,6 @@ def test_a_pair_that_cannot_draft_is_refused_with_the_figure_and_a_way_out(world
     assert not Pair.objects.exists()
 
 
-def test_two_models_without_a_pair_become_one_with_one_click(world):
-    by, client = world.actor(world.bob), world.page(world.bob)
-    small, big = make.model(by, "small", layers=1), make.model(by, "big", layers=4)
-    (form,) = re.findall(r'<form method="post"\s+action="/pairs/new/">(.*?)</form>', shown(client, small), re.DOTALL)
-    answer = client.post("/pairs/new/", dict(re.findall(r'name="(\w+)" value="([^"]*)"', form)))
-    made = Pair.objects.get()
-    assert (made.name, made.target, made.draft) == ("big with small", big, small)
-    assert answer["Location"] == f"/pairs/{made.pk}/"
-    assert "/pairs/new/" not in shown(client, small).replace("/pairs/new/?", "")
-
-
-def shown(client, model):
-    return client.get(f"/models/{model.pk}/").content.decode()
-
-
 def test_a_refused_or_broken_model_makes_no_pair_and_no_path_of_the_server_is_told(world, by):
     broken = make.upload(by, make.checkpoint(**{"tokenizer.json": b"{"}))
     draft = services.add_model(name="draft", upload=broken, by=by)

@@ -54,7 +54,7 @@ def test_charts_are_asked_by_pointer_and_by_key_printed_and_saved(open_page, end
     page = open_page(path_of(ended))
     expect(page.locator("#positions .line").first).to_be_attached()
     a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment(page)
-    a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page)
+    a_part_of_an_axis_is_shown_by_drag_and_the_whole_by_key(page)
     a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(page)
     a_dot_opens_its_prompt_by_mouse_and_by_key(page)
     is_saved_as_a_picture_with_its_heading_words_and_colours(page)
@@ -73,7 +73,7 @@ def a_pointer_reads_every_line_and_charts_on_the_same_clock_show_the_same_moment
     expect(page.locator(".cursor text")).to_have_count(0)
 
 
-def a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page) -> None:
+def a_part_of_an_axis_is_shown_by_drag_and_the_whole_by_key(page) -> None:
     before = marks(page, "#lines")
     move_into(page, "#lines", 0.3)
     page.mouse.down()
@@ -86,14 +86,6 @@ def a_part_of_an_axis_is_shown_by_drag_and_by_key_and_the_whole_again(page) -> N
     page.keyboard.press("0")
     expect(page.locator("#lines clipPath")).to_have_count(0)
     assert marks(page, "#lines") == before
-    page.keyboard.press("+")
-    nearer = marks(page, "#lines")
-    assert nearer != before
-    page.keyboard.press("Shift+ArrowRight")
-    assert marks(page, "#lines") != nearer
-    page.keyboard.press("0")
-    page.mouse.wheel(0, -200)  # it has the focus, so the wheel is its own
-    expect(page.locator("#lines clipPath")).to_be_attached()
 
 
 def a_name_in_a_legend_hides_its_line_in_every_chart_and_brings_it_back(page) -> None:

@@ -250,7 +250,7 @@ def obeys_keys_before_its_charts_have_come(page) -> None:
     expect(tokens(page).last).to_be_attached()
 
 
-def test_every_chart_has_its_table_and_two_texts_stand_letter_over_letter_and_are_replayed_in_step(open_page, ended):
+def test_every_chart_has_its_table_and_two_texts_stand_side_by_side_and_are_replayed_in_step(open_page, ended):
     page = open_page(path_of(ended) + "#strategy=static:4")
     expect(page.locator("#text-of")).to_have_text("as static:4 wrote it")
     drawn, rows = page.locator("#rounds [data-round]"), page.locator("[data-twin='rounds'] tbody tr")
@@ -272,17 +272,14 @@ def test_every_chart_has_its_table_and_two_texts_stand_letter_over_letter_and_ar
     expect(legend).to_have_text(STRATEGIES[1:])  # the baseline drafts nothing
 
     page.select_option("#beside", label="heuristic:5")
-    above, below = (page.locator(f"#side .line.s-{strategy}") for strategy in ("static", "heuristic"))
-    expect(above.first).to_be_visible()
-    assert above.all_inner_texts() == below.all_inner_texts()
-    expect(page.locator("#side p")).to_contain_text("The words are the same.")
-    for label, line in (("static:4", above), ("heuristic:5", below)):
+    expect(page.locator("#differs")).to_have_text("The words are the same.")
+    for label, text in (("static:4", "#strip"), ("heuristic:5", "#side.s-heuristic")):
         events = [json.loads(each) for each in (FOLDER / f"{name_of(label)}.jsonl").read_text().splitlines()]
-        expect(line.locator(".begins")).to_have_count(sum(event["event"] == "verified" for event in events))
+        expect(page.locator(f"{text} .round")).to_have_count(sum(event["event"] == "verified" for event in events))
     page.focus("#scrub")
     page.keyboard.press("Home")
     expect(rows).to_have_count(0)
-    expect(page.locator("#side .begins")).to_have_count(0)
+    expect(page.locator("#side .round")).to_have_count(0)
 
 
 def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
@@ -310,8 +307,6 @@ def test_what_if_is_asked_by_slider_curve_and_for_several_users_and_run(open_pag
     says_nothing_of_another_strategy_while_the_answer_is_on_its_way(page, said)
     page.select_option("#what-if [name=strategy]", "static")
     expect(said).to_contain_text("Simulated: static:5 would be")
-    expect(section.locator("#versus .simulated")).to_contain_text("static:5")
-    expect(section.locator("#versus .measured rect")).to_be_visible()
     is_asked_by_its_curve(page, said)
 
     page.focus("#what-if [name=users]")
@@ -354,10 +349,6 @@ def is_asked_by_its_curve(page, said) -> None:
         page.keyboard.press(key)
     expect(curve.locator(".cursor text").first).to_have_text("lookahead 2")
     expect(curve.locator(".cursor text").nth(1)).to_contain_text("simulated ")
-    page.keyboard.press("+")
-    expect(curve.locator("[clip-path]")).to_be_attached()
-    page.keyboard.press("0")
-    expect(curve.locator("[clip-path]")).not_to_be_attached()
     page.keyboard.press("Enter")
     expect(said).to_contain_text("Simulated: static:2 would be")
     box = curve.bounding_box()

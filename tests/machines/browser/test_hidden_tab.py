@@ -126,6 +126,7 @@ def test_what_came_while_nobody_looked_and_the_end_are_there_when_somebody_does(
     worker.finish_all()
     arrives(page, "#mode", "Finished")
     arrives(page, "h1", "On 3 prompts")
+    page.wait_for_function("document.title.startsWith('✓ ')", polling=WITHOUT_FRAMES)
     expect(page.locator(".way")).to_be_visible()  # as it was left
     window.restore()
     shows(page, "autoregressive")

@@ -78,27 +78,6 @@ def test_the_box_says_what_it_is_doing_until_all_is_done(open_page):
     expect(page.locator("select[name=upload]")).not_to_have_value("")
 
 
-def test_a_pause_holds_every_piece_back_and_after_it_all_of_them_go(open_page):
-    page, held = open_page("/models/new/"), []
-    page.route(re.compile("/chunks/"), lambda route: held.append(route))
-    page.set_input_files(FILES, [{"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"%d" % n} for n in range(5)])
-    while len(held) < 3:  # as many as go at once
-        page.evaluate("0")
-    pause = page.locator("[data-pause]")
-    pause.click()
-    expect(pause).to_have_text("Resume")
-    for route in held:
-        route.continue_()
-    expect(page.locator("[data-told]")).to_have_text("sending: 60 %")
-    page.unroute(re.compile("/chunks/"))
-    pause.click()
-    expect(page.locator("[data-told]")).to_have_text("sent and checked")
-    assert len(held) == 3
-    assert [bar.get_attribute("aria-label") for bar in page.locator("[data-files] progress").all()] == [
-        f"{n}.txt" for n in range(5)
-    ]
-
-
 def test_an_archive_is_unpacked_or_refused_while_the_page_waits(open_page, work):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:

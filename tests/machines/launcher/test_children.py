@@ -90,8 +90,8 @@ def broker(deep: Path) -> Iterator[tuple[Child, redis.Redis]]:
     child = broker_of(made)
     usual, has_answered = child.probe, threading.Event()
 
-    def is_well(pid: int) -> bool:
-        well = usual.is_well(pid)
+    def is_well() -> bool:
+        well = usual.is_well()
         if well:
             has_answered.set()
         return well
@@ -139,7 +139,7 @@ def test_a_broker_that_lives_but_does_not_answer_is_started_again_with_its_data(
 def test_a_child_is_left_alone_while_it_answers_now_and_then(capfd: pytest.CaptureFixture[str]) -> None:
     """Only misses in a row count."""
     answered = iter([False, True, False, True, False, False])
-    child = Child("one", ["sleep", "1000"], probe=Probe(lambda pid: next(answered), every_s=0.01, misses=2))
+    child = Child("one", ["sleep", "1000"], probe=Probe(lambda: next(answered), every_s=0.01, misses=2))
     child.start()
     said = heard(child, capfd, "ended by SIGKILL")
     assert "does not answer (2 times in a row) and is ended" in said
@@ -154,9 +154,9 @@ def test_pages_that_refuse_are_well_and_pages_that_say_nothing_are_not() -> None
     with HTTPServer(("127.0.0.1", 0), Refusing) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         probe = probes.of_web(f"http://127.0.0.1:{server.server_port}")
-        assert probe.is_well(0)
+        assert probe.is_well()
         server.shutdown()
-    assert not probe.is_well(0)
+    assert not probe.is_well()
 
 
 @pytest.fixture

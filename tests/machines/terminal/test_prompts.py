@@ -1,4 +1,4 @@
-"""`./drafthouse compare` on chats and request logs: what it prints and replays, and the file of the worst prompts."""
+"""`./drafthouse compare` on chats and request logs: what it reports and replays."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from decoding.prompts.prompt import read_prompts
 from tests.kit.terminal import compared, on_pair
 from worker.terminal.compare import main
 
@@ -31,21 +30,14 @@ def run(box: Path, prompts: str, *more: str) -> int:
     return main(on_pair(box, *flags, tokens=6))
 
 
-def test_chats_are_shown_as_the_target_reads_them_and_reported_by_turn(box, here, capsys):
-    asked = ("--template", "chat.jinja", "--show-prompts", "--worst", "worst.jsonl")
-    assert run(box, "talks.jsonl", *asked) == 0
-    printed = capsys.readouterr()
+def test_chats_are_reported_by_turn_with_what_the_target_read(box, here, capsys):
+    assert run(box, "talks.jsonl", "--template", "chat.jinja") == 0
     base, static = compared(here / "r.json")["strategies"]
     first, later = (sample for sample in base["samples"] if sample["prompt"].startswith("t"))
     assert first["rendered"] == "w1 w3 w4 w2"
     assert later["rendered"] == f"w1 w3 w4 w2 {first['answer']} w1 w5 w2"
-    assert f"Prompt t:\n{first['rendered']}\n" in printed.err and f"Prompt t#2:\n{later['rendered']}\n" in printed.err
     assert [turn["turn"] for turn in static["by_turn"]] == [1, 2]
-    assert "static:2 by turn: turn 1 " in printed.out
-    worst = {prompt.id: prompt for prompt in read_prompts((here / "worst.jsonl").read_text(), "worst.jsonl")}
-    assert worst.keys() == {"t", "t#2", "u"}
-    chat = worst["t#2"].chat
-    assert chat and chat.messages[1] == {"role": "assistant", "content": first["answer"]}
+    assert "static:2 by turn: turn 1 " in capsys.readouterr().out
 
 
 def test_a_log_is_replayed_at_its_own_times(box: Path, here: Path) -> None:

@@ -174,9 +174,9 @@ def test_a_server_that_fails_loses_those_samples_and_the_run_goes_on(box, tmp_pa
         fails = asked.path == "/completion" and next(samples) in range(lost)
         return failing(asked) if fails else answering(asked)
 
-    worst, written = tmp_path / "worst.jsonl", tmp_path / "result.json"
+    written = tmp_path / "result.json"
     with serving(first_failing) as wire:
-        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", str(written), "--worst", str(worst))
+        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", str(written))
         assert main(arguments(box, *flags)) == 0
     document = read(written)
     assert [len(row["samples"]) for row in document["strategies"]] == [4, 4 - lost] and document["complete"]

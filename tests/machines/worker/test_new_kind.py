@@ -30,7 +30,7 @@ from dataclasses import dataclass
 from webapp.jobs.kinds import Kind
 from worker.messages import JobProgress, Order
 
-KIND = Kind("count-prompts", "Count prompts", parts="prompts", is_light=True, is_sized=True)
+KIND = Kind("count-prompts", "Count prompts", parts="prompts", is_light=True)
 
 
 @dataclass(frozen=True, slots=True)

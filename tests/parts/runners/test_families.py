@@ -13,7 +13,6 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 from decoding.models.checkpoints import load
-from decoding.models.fast.kv import chain_rows
 from decoding.models.fast.runner import FastRunner
 from tests.kit.chains import Chains
 from tests.kit.models import GPT2, LLAMA, LLAMA3, YARN, fast_runner, save
@@ -98,7 +97,7 @@ def test_one_token_several_tokens_and_a_rewind(both: tuple[FastRunner, Reference
     got = [runner.extend(TEXT[30:31]), runner.extend(TEXT[31:38], 7)]
     runner.rewind(34)
     got.append(runner.extend(TEXT[34:36], 1))
-    got += [runner.extend(TEXT[at : at + 1]) for at in range(36, 44)]  # recorded when they come again
+    got += [runner.extend(TEXT[at : at + 1]) for at in range(36, 44)]
     want = reference(TEXT[:44], 14)
     assert_same(torch.cat(got), torch.cat((want[:8], want[5:6], want[6:])))
 
@@ -197,16 +196,3 @@ def test_windows_as_older_config_files_spell_them(tmp_path: Path) -> None:
     del spelled["layer_types"]
     file.write_text(json.dumps(spelled))
     assert_same(fast_runner(folder).extend(TEXT, 100), Reference(folder)(TEXT, 100))
-
-
-@pytest.mark.parametrize("case", ["gpt2"])  # passes of the others are lean, not recorded
-def test_a_recorded_pass_gives_the_very_numbers_of_the_operations_it_recorded(tmp_path: Path, case: str) -> None:
-    model_type, config = CASES[case]
-    runner = fast_runner(save(tmp_path, model_type, **config), dtype="float32")
-    runner.extend(TEXT[:5])
-    for at in range(5, 20):
-        got = runner.extend(TEXT[at : at + 1])
-        with torch.inference_mode():
-            rows = chain_rows(runner.cache, runner.decoder.shape, at, 1)
-            want = runner.decoder(torch.tensor(TEXT[at : at + 1]), rows, 1)
-        assert torch.equal(got, want)

@@ -276,7 +276,7 @@ def test_what_a_server_cannot_do_is_refused_before_anything_runs(
 def examined(script: Script, dialect: str) -> tuple[str, list[str]]:
     with serving(script) as wire:
         spec = EndpointSpec("it", wire.address, dialect)
-        return wire.address, [one.sentence for one in examine(spec, Reach({"it": spec}, allowed=TERMINAL))[1]]
+        return wire.address, [one["sentence"] for one in examine(spec, Reach({"it": spec}, allowed=TERMINAL))[1]]
 
 
 def test_a_check_says_with_its_whole_address_what_was_asked() -> None:
