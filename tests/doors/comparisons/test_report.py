@@ -166,3 +166,4 @@ def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompt
     for repeats, order in ((1, "there was one order"), (2, "each of the 2 repeats begins at")):
         comparison = make.comparison(by, strategies=strategies, repeats=repeats)
         make.decode_all(comparison)
+        assert shown(world, comparison).count(f"what it gains depends on their order; {order}") == 1
