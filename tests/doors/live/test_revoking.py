@@ -20,7 +20,6 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import conditions
 from webapp.core.problems import NotFound
-from webapp.live import watch_socket
 from webapp.sharing import services as sharing
 from webapp.sharing.models import Share
 
@@ -124,7 +123,6 @@ def test_every_right_that_ends_breaks_the_conditions_of_what_it_opened(world, co
     [
         ("session", bob_leaves, 4004, LEFT),
         ("ticket", change_password, 4001, SIGNED_OUT),
-        ("token", lambda: ApiToken.objects.update(revoked_at=LONG_AGO), 4001, TOKEN_ENDED),
         ("link", lambda: Share.objects.update(revoked_at=LONG_AGO), 4004, LINK_ENDED),
     ],
 )
@@ -133,7 +131,6 @@ def test_a_right_that_ends_closes_the_sockets_it_opened(world, comparison, sampl
     watching = {
         "session": lambda: watcher(comparison, world.bob),
         "ticket": lambda: with_ticket(world, comparison, world.api(world.bob)),
-        "token": lambda: with_ticket(world, comparison, world.script("read")),
         "link": lambda: by_link(comparison, link, query="ticket=x"),
     }[opened]()
     assert ended(watching, sample, end) == (code, sentence)
@@ -166,20 +163,6 @@ def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(wor
 
     run(story())
     assert late.frames == []
-
-
-def test_no_socket_opens_for_a_page_that_is_not_ours(world, comparison, link):
-    """Neither a ticket nor a link makes a page ours."""
-    ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
-
-    async def story(path: str) -> None:
-        foreign = watcher(comparison, world.bob, "http://elsewhere.example", f"ticket={ticket}")
-        foreign.scope["path"] = path
-        await foreign.knock()
-        assert await foreign.closed() == watch_socket.FOREIGN
-
-    for path in (f"/ws/comparisons/{comparison.pk}/", f"/ws/shared/{link}/"):
-        run(story(path))
 
 
 def test_fifty_sockets_are_checked_with_as_many_queries_as_one(world, comparison, django_assert_num_queries):

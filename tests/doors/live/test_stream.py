@@ -54,15 +54,6 @@ async def test_who_joins_late_is_told_everything_and_then_what_comes(sample, bob
     assert bob.heard("events")[0]["words"] == {"1": "a", "4": "a"}
 
 
-async def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(sample, bob):
-    await write(sample, 1, 4)
-    await write(sample, 5, 6)
-    await bob.open(after={str(sample.pk): 2})
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 4)
-    await bob.leave()
-    assert bob.seqs(sample) == [3, 4, 5, 6]
-
-
 async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
     monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
     await bob.open()
@@ -71,17 +62,6 @@ async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch,
     await sync_to_async(chunk.save)()
     await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
     await bob.leave()
-
-
-async def test_double_nudges_and_a_write_that_is_repeated_leave_no_gap(comparison, sample, bob):
-    await bob.open()
-    for _ in range(3):
-        await write(sample, 1, 2)
-        await sync_to_async(trace.nudge)(comparison.pk)
-    await write(sample, 3, 3)
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
-    await bob.leave()
-    assert bob.seqs(sample) == [1, 2, 3]
 
 
 async def test_the_line_is_closed_after_the_last_event_of_all(comparison, job, sample, bob):
