@@ -133,9 +133,3 @@ def test_a_button_beside_many_things_is_told_once_with_all_of_them(world, by):
     assert {html.unescape(name) for name in re.findall(r"<option data-action[^>]*>(.*?)</option>", page)} == {
         model.name for model in models
     }
-
-
-def test_whoever_may_only_look_is_offered_no_code(world):
-    made = make.comparison(world.actor(world.bob))
-    assert "data-verb" in world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
-    assert "data-verb" not in world.page(world.victor).get(f"/comparisons/{made.pk}/").content.decode()
