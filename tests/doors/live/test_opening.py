@@ -11,7 +11,7 @@ from django.conf import settings
 
 from tests.kit import make
 from webapp.comparisons import trace
-from webapp.comparisons.models import Comparison, Sample, TraceChunk
+from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.packing import unpack
 from webapp.core.templatetags.modules import charts_at
 
@@ -61,25 +61,6 @@ def test_a_finished_page_brings_the_traces_it_shows_and_every_row_compressed(wor
     assert len(rows) == Sample.objects.count() and {"drafts_by_position", "audit", "span"} <= rows[0].keys()
     answer = client.get(at, HTTP_ACCEPT_ENCODING="gzip")
     assert answer["Content-Encoding"] == "gzip" and len(answer.content) < len(client.get(at).content) / 2
-
-
-def test_of_an_ended_page_nothing_is_kept_that_changes_or_belongs_to_a_reader(world, comparison):
-    make.decode_all(comparison)
-    at = f"/comparisons/{comparison.pk}/"
-    member, viewer, stranger = (world.page(user) for user in (world.bob, world.victor, world.charlie))
-    buttons = f'action="{at}bin/"', f'action="{at}describe/"'
-    assert all(button in opened(member, at)[0] for button in buttons)
-    assert not any(button in opened(viewer, at)[0] for button in buttons)
-    assert stranger.get(at).status_code == 404
-    member.post(f"{at}describe/", {"name": "renamed", "notes": "a note", "tags": "nightly"})
-    for client in (member, viewer):
-        text, _ = opened(client, at)
-        assert "renamed · Drafthouse" in text and '<p class="notes">a note</p>' in text and ">nightly</a>" in text
-        assert client.get(at)["Cache-Control"] == "private, no-store"
-    member.post(f"{at}bin/")
-    assert f'action="{at}restore/"' in opened(member, at)[0]
-    Comparison.objects.filter(pk=comparison.pk).update(team=world.other_team)
-    assert (member.get(at).status_code, stranger.get(at).status_code) == (404, 200)
 
 
 def test_what_a_page_brings_cannot_end_its_script(world, comparison):
