@@ -158,12 +158,3 @@ def test_a_verdict_doubts_itself_when_more_than_a_fifth_of_its_samples_are_noisy
     row = found["strategies"][1]
     assert (row["speedup"]["low"], row["end_to_end"]["low"], row["is_shown"]) == (None, None, False)
     assert found["doubt"].endswith("so no interval would hold.") and found["ranking"]["leader"] is None
-
-
-def test_the_page_says_that_what_memory_gains_depends_on_the_order_of_the_prompts(world, by):
-    """It used to say that the order is rotated, which one repeat is not."""
-    strategies = [{"strategy": "suffix", "params": {"memory": True}}]
-    for repeats, order in ((1, "there was one order"), (2, "each of the 2 repeats begins at")):
-        comparison = make.comparison(by, strategies=strategies, repeats=repeats)
-        make.decode_all(comparison)
-        assert shown(world, comparison).count(f"what it gains depends on their order; {order}") == 1

@@ -9,7 +9,6 @@ import re
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from decoding.choice import parse_choices
 from tests.kit import make
@@ -170,21 +169,6 @@ def test_runs_are_sought_sorted_filtered_and_bounded_by_their_address(world, by,
     assert [ordering for ordering in filters.ORDERINGS if len(filters.ordered(rows, ordering)) != 4] == []
     for name in filters.RANGES:
         assert filters.filtered(rows, {name: "0.5"}).count() <= 4, name
-
-
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by how many rows there are")
-def test_a_list_is_found_and_counted_in_an_index_of_the_team_alone(world, by, ready):
-    ended(by, **ready)
-    for address in ("/runs/", "/api/v1/runs/?offset=1", "/api/v1/samples/?offset=1"):
-        with CaptureQueriesContext(connection) as asked:
-            assert world.page(world.bob).get(address).status_code == 200
-        counts_or_ids = r'SELECT (COUNT|"comparisons_(run|sample)"."id" AS "pk" F)'
-        found = [query["sql"] for query in asked if re.match(counts_or_ids, query["sql"])]
-        assert len(found) == 2
-        for query in found:
-            with connection.cursor() as cursor:
-                steps = cursor.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
-            assert "USING COVERING INDEX" in steps[0][3] and "_by_team" in steps[0][3]
 
 
 def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_in_no_range(world, by, ready):

@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from django.core.cache import cache
 
-from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.replay.what_if.ahead import Stood, stood, surer
-from decoding.replay.what_if.simulation import simulate
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Anticipated, Drafted, Verified
 from tests.golden.behaviour import difference
@@ -22,7 +20,7 @@ from tests.kit.what_if import ask, comparison, decode, live
 from tests.kit.worlds import some_classifier
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.what_if.asking import knobs
-from webapp.comparisons.what_if.recorded import recorded, version
+from webapp.comparisons.what_if.recorded import version
 from webapp.registry import services as registry
 from webapp.registry.models import Pair
 from webapp.studies.classifiers import services as classifying
@@ -187,21 +185,6 @@ def counts_of(events):
     drafts = {event.round: len(event.tokens) for event in events if isinstance(event, Drafted)}
     verdicts = [event for event in events if isinstance(event, Verified)]
     return sorted(drafts.get(verdict.round, 0) for verdict in verdicts), sum(verdict.accepted for verdict in verdicts)
-
-
-def test_a_setting_that_did_not_run_does_what_the_replay_says_once_it_runs(world):
-    made = comparison(world, "static:12,static:15,threshold:0.2,lookup:4", prompts=3)
-    decode(made)
-    found = recorded(made)
-    for choice in parse_choices("lookup:7,ngram=1,suffix:0.05,memory=true,static:7,threshold:0.3,cap=6"):
-        both = simulate(found, choice)
-        for prompt, refused, accepted in zip(made.prompts, both.refused.requests, both.accepted.requests, strict=True):
-            expected = counts_of(live(choice.label, Sampling(**{**made.sampling, "stop": ()}), prompt.number)[1])
-            played = sorted(one.drafted for one in refused.rounds), sum(one.accepted for one in refused.rounds)
-            assert played == expected and refused == accepted
-    told = ask(world.api(world.bob), made, "strategy=suffix&memory=true&threshold=0.2").json()
-    assert told["known"] == 1.0 and told["num_draft_passes"] == 0
-    assert "suffix:memory=true copies from earlier requests, so what it gains depends on their order." in told["notes"]
 
 
 def judged_by(world, pair, path):

@@ -1,19 +1,15 @@
-"""A page that is opened names what it needs at once: its modules in the head, the traces it shows first in its body."""
+"""A page that is opened brings what it shows first: every row, and the traces of one prompt."""
 
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 import zlib
-
-from django.conf import settings
 
 from tests.kit import make
 from webapp.comparisons import trace
 from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.packing import unpack
-from webapp.core.templatetags.modules import charts_at
 
 
 def opened(client, path, **headers):
@@ -29,20 +25,6 @@ def data(text, name):
 def unpacked(columns):
     """Rows and words of what the page brings packed, as the script reads them."""
     return unpack(zlib.compress(json.dumps(columns).encode()))
-
-
-def test_every_module_of_the_page_is_named_in_its_head(world, comparison):
-    text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
-    named = set(re.findall(r'<link rel="modulepreload" href="/static/([^"]+)">', text))
-    folder = settings.BASE_DIR / "static"
-    pages_own = {"js/pages/comparison.js"}
-    reached = {
-        posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-        for path in named | pages_own
-        for name in re.findall(r'(?:from|import) "(\.[^"]+)"', (folder / path).read_text())
-    }
-    charts = {name for place in ("text", "comparison-top", "comparison") for name in charts_at(place)}
-    assert charts and reached | charts == named
 
 
 def test_a_finished_page_brings_the_traces_it_shows_and_every_row_compressed(world, comparison):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -83,27 +82,3 @@ async def test_a_sample_that_began_and_ended_unseen_is_told_too(comparison, job,
     await bob.until(lambda bob: bob.heard("complete"))
     await bob.leave()
     assert bob.seqs(sample) == [1, 2, 3]
-
-
-async def test_a_sample_begun_anew_is_told_from_its_start(job, sample, bob):
-    await write(sample, 1, 3)
-    await bob.open()
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
-    again = await sync_to_async(services.begin_sample)(
-        job=job, run=sample.run, prompt=sample.prompt, repeat=sample.repeat, device="cpu"
-    )
-    await write(again, 1, 2)
-    await bob.until(lambda bob: len(bob.seqs(again)) == 2)
-    await bob.leave()
-
-
-async def test_many_small_chunks_arrive_in_few_messages(sample, bob):
-    await bob.open()
-    await bob.until(lambda bob: bob.heard("samples"))
-    began, bob.messages = asyncio.get_running_loop().time(), 0
-    for seq in range(1, 41):
-        await write(sample, seq, seq)
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 40)
-    await bob.leave()
-    assert bob.messages <= 2 + 20 * (asyncio.get_running_loop().time() - began)
-    assert bob.seqs(sample) == list(range(1, 41))
