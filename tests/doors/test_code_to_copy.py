@@ -23,7 +23,6 @@ from tests.kit.everything import in_other_states, one_of_everything
 from webapp.accounts.models import Membership, Team, User
 from webapp.comparisons import demo
 from webapp.core.verbs import VERBS
-from webapp.entries import services as entries
 
 WITHOUT_CODE = {  # by the route that the form is sent to
     "sign-in": "a password is typed by a person, never kept in a script",
@@ -122,20 +121,3 @@ def check_copies(world, pages) -> None:
     assert set(answered) == set(VERBS)
     for route, codes in answered.items():  # 409: what the page would be told too, as of the last owner
         assert codes <= {200, 201, 202, 204, 409} and codes != {409}, (route, codes)
-
-
-def test_a_button_beside_many_things_is_told_once_with_all_of_them(world, by):
-    models = [make.model(by, name=name) for name in ("one", "two & <three>")]
-    for model in models:
-        entries.bin(entry=model, by=by)
-    page = world.page(world.bob).get("/models/?bin=1").content.decode()
-    assert page.count("<section data-verb>") == 1
-    assert {html.unescape(name) for name in re.findall(r"<option data-action[^>]*>(.*?)</option>", page)} == {
-        model.name for model in models
-    }
-
-
-def test_whoever_may_only_look_is_offered_no_code(world):
-    made = make.comparison(world.actor(world.bob))
-    assert "data-verb" in world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
-    assert "data-verb" not in world.page(world.victor).get(f"/comparisons/{made.pk}/").content.decode()
