@@ -47,25 +47,6 @@ def test_events_can_be_read_a_few_at_a_time(world):
     assert (answer.status_code, answer.json()["field"]) == (400, "wait") and "from 0 to 25" in answer.json()["detail"]
 
 
-def test_a_worker_says_to_each_team_what_it_has_of_theirs_and_to_the_operator_all(world):
-    kept = {"alices": [world.team], "charlies": [world.other_team], "both": [world.team, world.other_team], "old": []}
-    cached = [{"name": name, "bytes": 5, "teams": [str(team.pk) for team in teams]} for name, teams in kept.items()]
-    cached.append({"name": "o", "bytes": 1})
-    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={}, cached=cached)
-    world.bob.is_operator = True
-    world.bob.save()
-
-    def told(client, address="workers/"):
-        body = client.get(f"/api/v1/{address}").json()
-        (worker,) = body["workers"] if address == "system/" else body["results"]
-        assert all(set(model) == {"name", "bytes"} for model in worker["cached"])
-        return {model["name"] for model in worker["cached"]}
-
-    assert told(world.api(world.victor)) == told(world.script("read")) == {"alices", "both"}
-    assert told(world.api(world.charlie)) == {"charlies", "both"}
-    assert told(world.api(world.bob)) == told(world.api(world.bob), "system/") == {*kept, "o"}
-
-
 def test_the_operator_cancels_the_jobs_of_every_team_and_nobody_else_does(world):
     job = enqueue(world)
     services.claim(worker="w1", queues=["cpu"])
