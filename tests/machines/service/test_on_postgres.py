@@ -27,9 +27,10 @@ PATIENCE = 60
 METRICS = "a token for Prometheus"
 # Whatever locks, counts, orders, or keeps texts and numbers that a database may refuse, and every address that is read,
 # of things in every state.
-AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_runs.py", "comparisons/test_samples.py",
-         "core/test_reading.py", "jobs", "registry/test_datasets.py", "registry/test_token_lengths.py",
-         "uploads/test_sending_files.py",
+AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_runs.py", "core/test_reading.py",
+         "jobs/test_priorities.py", "jobs/test_queue.py", "jobs/test_refusals.py", "jobs/test_retention.py",
+         "registry/test_datasets.py::test_prompts_go_in_by_short_transactions",
+         "uploads/test_sending_files.py::test_the_sweep_removes_what_nobody_uses_and_only_that",
          "../laws/service/test_reading_writes_nothing.py::test_no_address_writes_when_it_is_read[alice]"]  # fmt: skip
 NO_STORE = ["-k", "not bucket"]  # an object store of uploads knows nothing of the database
 
