@@ -97,7 +97,6 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
         (one,) = (one for one in up.call("workers/", token)["results"] if one["name"] == "far")
         return one
 
-    until(lambda: {one["name"] for one in worker()["cached"]} == set(kept), "the worker to tell what it keeps")
     assert worker()["versions"]["drafthouse"] and worker()["devices"] == [f"cpu, {processor.name()}"]
     assert not (up.data / "models").exists() and not (data / "chunks").exists()
 

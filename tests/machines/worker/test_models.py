@@ -13,7 +13,6 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
-from worker import materials
 from worker.cache import FileCache
 from worker.disk import Stopped
 from worker.gguf_folders import folder_of_gguf
@@ -51,18 +50,7 @@ def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_
     assert (model.state, model.reason) == ("ready", "")
     (folder,) = (Path(settings.DATA_DIR) / "models").iterdir()
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    there = {name for name in there if not name.startswith(materials.TEAMS)}
     assert there == {*checkpoints["draft"], "onnx/config.json", "onnx/tokenizer.json"}
-
-
-def test_a_worker_tells_which_models_lie_on_its_disk(check, checkpoints, tmp_path):
-    assert materials.cached() == []
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "growing-1").mkdir()
-    check()
-    (one,) = materials.cached()
-    assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
-    assert one["teams"] == [str(LanguageModel.objects.get().team_id)]
 
 
 def modes(folder: Path) -> set[tuple[bool, int]]:
@@ -102,7 +90,6 @@ def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, make_worker, gg
     model.refresh_from_db()
     assert (model.state, model.reason) == ("ready", "")
     assert model.facts["gguf"].startswith("a GGUF file (F32, ") and model.facts["runner"] == "transformers"
-    assert [one["teams"] for one in materials.cached()] == [[str(team.home.pk)]] * 2  # the file, and its folder
 
 
 def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):
