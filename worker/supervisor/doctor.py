@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from webapp.config.readiness import NeededPart
 
 PATIENCE = 30.0  # s, for all parts at the same time
+CLOCKS_APART = 2.0  # s
 WHAT_TO_DO = {
     "database": "Start it, or check DATABASE_URL or the POSTGRES_ settings.",
     "broker": "Start it, or check REDIS_URL and REDIS_PASSWORD. Until then workers look for jobs every 10 s.",
@@ -71,6 +72,7 @@ def _parts(for_pages: bool) -> list[NeededPart]:
         NeededPart("database", lambda: asked_apart(_answers)),
         NeededPart("migrations", lambda: asked_apart(lambda own: edition.mismatch(own) or readiness.not_migrated(own))),
         NeededPart("secrets", lambda: asked_apart(fingerprints.mismatch), is_vital=for_pages),
+        NeededPart("clock", lambda: asked_apart(_clock)),
         NeededPart("broker", broker.trouble),
         NeededPart("store", _store),
         NeededPart("disk", readiness.disk),
@@ -90,6 +92,25 @@ def _answers(own: BaseDatabaseWrapper) -> str:
     except DatabaseError as error:  # the driver says why, with addresses: not for `/readyz`, which everybody may read
         return f"The database does not answer: {' '.join(str(error).split()).rstrip('?.')}."
     return ""
+
+
+def _clock(own: BaseDatabaseWrapper) -> str:
+    """Compare with the clock of PostgreSQL's machine. SQLite is on this one."""
+    from django.utils import timezone
+
+    if own.vendor == "sqlite":
+        return ""
+    with own.cursor() as cursor:
+        before = timezone.now()
+        cursor.execute("SELECT clock_timestamp()")
+        (theirs,) = cursor.fetchone()
+    apart = (before + (timezone.now() - before) / 2 - theirs).total_seconds()
+    if abs(apart) < CLOCKS_APART:
+        return ""
+    return (
+        f"This machine's clock is {abs(apart):.0f} s {'ahead of' if apart > 0 else 'behind'} the database's. Turn time "
+        "synchronisation on, on both machines: `timedatectl set-ntp true`."
+    )
 
 
 def _store() -> str:

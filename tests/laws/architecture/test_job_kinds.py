@@ -90,20 +90,6 @@ def test_nobody_asks_which_kind_a_job_is(tmp_path: Path) -> None:
     assert not found + pages, "\n".join(found + pages)
 
 
-def test_the_lint_finds_what_it_is_for() -> None:
-    bad = (
-        "job.kind == other",
-        'kind != "comparison"',
-        "found.kind in (ORACLE.slug, x)",
-        "isinstance(order, Compare)",
-        "type(order)",
-    )
-    good = ('column.kind == "share"', 'frame["t"] == "comparison"', "job.kind not in works", "isinstance(report, Step)")
-    for code, is_bad in (*((code, True) for code in bad), *((code, False) for code in good)):
-        [statement] = ast.parse(code).body
-        assert asks_for_a_kind(statement.value, {"comparison", "oracle"}, {"Compare"}) == is_bad, code
-
-
 def test_the_worker_loads_no_torch_for_the_kinds_and_the_engine_no_django(tmp_path: Path) -> None:
     told = json.loads(run(ALL, tmp_path))
     assert not {"torch", "transformers", "numpy"} & set(told["loaded"])

@@ -15,9 +15,8 @@ from pathlib import Path
 import pytest
 
 from tests.kit import make
-from tests.kit.live import layer, valkey  # noqa: F401
+from tests.kit.live import address, layer, valkey  # noqa: F401
 from tests.kit.stores import bucket, s3_server  # noqa: F401
-from tests.machines.browser.conftest import address  # noqa: F401
 from webapp.accounts.models import AuditEntry
 from webapp.jobs.models import JobState
 from webapp.registry.models import Dataset

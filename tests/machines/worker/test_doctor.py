@@ -5,9 +5,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from django.db import connection
+from django.utils import timezone
 
 from tests.kit.live import valkey  # noqa: F401
 from webapp.core import fingerprints
@@ -54,6 +57,15 @@ def test_what_is_amiss_is_told_with_what_to_do(well, settings, part, changes, le
     assert list(found) == [part] and found[part][0] == level and advice in found[part][1]
 
 
+def test_a_clock_that_differs_from_the_databases_is_told(well, monkeypatch):
+    if connection.vendor == "sqlite":
+        pytest.skip("SQLite has no clock of its own; test_on_postgres.py runs this on a server")
+    tomorrow = timezone.now() + timedelta(days=1)
+    monkeypatch.setattr(timezone, "now", lambda: tomorrow)
+    level, sentence = amiss()["clock"]
+    assert level == "broken" and "86400 s ahead of the database's" in sentence
+
+
 def test_a_lab_without_workers_is_broken_and_one_without_a_light_one_too(transactional_db, settings):
     assert "--queue cpu" in amiss()["workers"][1]
     jobs.announce(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
@@ -74,11 +86,3 @@ def test_a_database_that_is_away_is_told_in_the_words_of_its_driver(tmp_path):
     told = {line.split()[1]: line for line in done.stdout.splitlines()[1:]}
     assert done.returncode == 1 and "127.0.0.1" in told["database"], done.stderr
     assert told["workers"].startswith("broken") and told["disk"].startswith("ok")
-
-
-def test_a_folder_without_a_lab_is_no_place_for_a_doctor(tmp_path):
-    command = [sys.executable, "-m", "worker.supervisor.doctor", "--data", str(tmp_path)]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("DATABASE_URL")}
-    done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True)
-    assert done.returncode == 1 and "There is no Drafthouse in" in done.stderr
-    assert list(tmp_path.iterdir()) == []

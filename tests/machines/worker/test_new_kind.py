@@ -18,7 +18,6 @@ from webapp.jobs import line, services
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import Job
 from worker import leash
-from worker.engine_process import EngineDied
 
 COUNT_PROMPTS = '''
 """Count the prompts of a data set."""
@@ -102,14 +101,3 @@ def test_one_new_file_is_launched_shown_and_done_by_a_worker_and_its_engine(laun
     assert kind == ["succeeded", "count-prompts", "Count prompts", "prompts", "light"]
     assert shown(launched, team, "done_count", "total_count") == [3, 3]
     assert launched.events.filter(sentence="prompts has 3 prompts.").exists()
-
-
-def test_an_engine_that_cannot_import_the_file_says_so_and_ends(kinds: Path, engine: Stage) -> None:
-    """It would need Django, which the engine does not have."""
-    needs_django = COUNT_PROMPTS.replace("\nKIND =", "\nfrom webapp.registry.models import Dataset\nKIND =")
-    (kinds / "count_prompts.py").write_text(needs_django)
-    engine.submit(import_module("worker.jobs.count_prompts").CountPrompts(["w1"]))
-    with pytest.raises(EngineDied, match="AppRegistryNotReady: Apps aren't loaded yet") as death:
-        while True:
-            engine.receive(1.0)
-    assert death.value.counts

@@ -21,6 +21,7 @@ AGAIN = [
     "test_comparing.py::test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the_next_ones",
     "test_comparing.py::test_the_end_of_a_job_is_written_down_when_the_database_is_back",
     "test_doctor.py::test_a_whole_installation_is_well",
+    "test_doctor.py::test_a_clock_that_differs_from_the_databases_is_told",
     "test_racing.py",
     "test_the_database_stops.py",
 ]

@@ -10,8 +10,7 @@ import pytest
 
 from decoding.ssd.transport.draft_process import divide
 from tests.kit.comparisons import succeeded
-from tests.kit.processes import family
-from tests.machines.worker.conftest import until
+from tests.kit.processes import family, until
 from webapp.comparisons.models import Sample
 
 SSD = {"strategy": "ssd", "params": {"placement": "beside"}}
