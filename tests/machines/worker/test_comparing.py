@@ -18,7 +18,7 @@ from decoding.choice import choose
 from decoding.measure.sample import Audit, sample_from_events
 from decoding.trace.events import Finished, Started, Verified
 from tests.kit import make
-from tests.kit.comparisons import is_whole, state
+from tests.kit.comparisons import is_whole, state, succeeded
 from tests.kit.processes import DEADLINE
 from tests.machines.worker.staged import LosesItsGpu
 from webapp.comparisons.models import Sample
@@ -26,6 +26,7 @@ from webapp.comparisons.report import report
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
+from webapp.registry import services as registry
 from worker.attempt import Attempt
 from worker.engine_process import EngineDied
 from worker.jobs.comparison import Compare
@@ -63,6 +64,14 @@ def test_a_comparison_runs_to_its_end(launch, make_worker):
 
 
 @pytest.mark.smoke
+def test_a_target_alone_is_compared_without_a_draft(launch, make_worker, team, pair):
+    alone = registry.add_pair(name="alone", target=pair.target, by=team)
+    comparison = launch(pair=alone, strategies=[{"strategy": "lookup"}])
+    make_worker().look()
+    rows = report(succeeded(comparison))["strategies"]
+    assert [(row["sample_count"], row["audit"]["identical"]) for row in rows] == [(2, 2), (2, 2)]
+
+
 def test_an_engine_whose_gpu_failed_ends_and_a_fresh_one_goes_on(launch, make_worker, engine, monkeypatch):
     """Every later call to the GPU would fail in the same process."""
     comparison, submit, orders = launch(texts=2), engine.submit, []
