@@ -202,16 +202,10 @@ def _answers_in(rounds: Iterable[Round], preparing_ns: int) -> Answers:
         answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
         stepping=sum(draft.passes > 0 for _, draft, _ in answered),
         steps=sum(draft.passes for _, draft, _ in answered),
-        joint=sum(each.verdict.texts > 1 for each, _, _ in answered),
     )
-    in_use = ""
     for each, _, answer in answered:
-        in_use, gained = in_use if answer == HIT else answer, each.verdict.accepted + 1
         found.rounds[answer] += 1
-        found.tokens[answer] += gained
-        if in_use:
-            found.in_use_tokens[in_use] += gained
-            found.in_use_ns[in_use] += each.verdict.end_ns - each.free_ns
+        found.tokens[answer] += each.verdict.accepted + 1
     return found
 
 

@@ -15,7 +15,7 @@ from decoding.trace.theory import Speculation, critical_batch
 HIT = "hit"
 MODEL: Backup = "neural"
 ENOUGH = 3  # rounds before a mean counts for anything
-TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "stepping", "steps", "joint")
+TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "stepping", "steps")
 _NAMES = {"neural": "the draft model", "ngram": "the n-gram", "copy": "the copy", "random": "random tokens"}
 
 
@@ -25,15 +25,12 @@ class Answers:
 
     rounds: Counter[str] = field(default_factory=Counter)  # by what answered: hit, neural, ngram, random
     tokens: Counter[str] = field(default_factory=Counter)  # that these rounds added to the text
-    in_use_tokens: Counter[str] = field(default_factory=Counter)  # by the backup of the last miss, hits included
-    in_use_ns: Counter[str] = field(default_factory=Counter)
     verifying_ns: int = 0
     preparing_ns: int = 0  # not hidden by a verification
     drafting_ns: int = 0  # by the model, while the target waited
     answering_ns: int = 0  # from all questions to their answers, less what was left of a step of preparing
     stepping: int = 0  # answers for which the model ran: after misses, and where a hit was not long enough yet
     steps: int = 0  # of the model for these
-    joint: int = 0  # rounds in which several texts were verified together
 
     @classmethod
     def added(cls, samples: Sequence[Mapping[str, Any]]) -> Answers:
@@ -43,8 +40,6 @@ class Answers:
         for one in samples:
             found.rounds.update(one["rounds"])
             found.tokens.update(one["tokens"])
-            found.in_use_tokens.update(one["in_use_tokens"])
-            found.in_use_ns.update(one["in_use_ns"])
             totals.update({name: one.get(name, 0) for name in TOTALS})  # older samples have fewer
         more: dict[str, Any] = {name: totals[name] for name in TOTALS}
         return replace(found, **more)
@@ -54,11 +49,6 @@ class Answers:
         """Share of the misses that each backup answered."""
         misses = {name: count for name, count in sorted(self.rounds.items()) if name != HIT}
         return {name: count / sum(misses.values()) for name, count in misses.items()}
-
-    @property
-    def speeds(self) -> dict[str, float]:
-        """Tokens per second of a text while each backup was in use. They contain waiting for the misses of others."""
-        return {name: self.in_use_tokens[name] * 1e9 / ns for name, ns in sorted(self.in_use_ns.items()) if ns}
 
     def speculation(self, backup: str) -> Speculation | None:
         """The terms of Corollary 16 with one backup, in units of one verification; None if they are not known. Random
@@ -95,18 +85,12 @@ class Answers:
         """Describe the backups of a run; None if nothing was missed."""
         if not self.shares:
             return None
-        facts = {"share": self.shares, "tokens_per_s": self.speeds, "critical_batch": self.critical_batch}
-        return {**facts, "sentence": self._sentence}
+        return {"share": self.shares, "critical_batch": self.critical_batch, "sentence": self._sentence}
 
     @property
     def _sentence(self) -> str:
-        """Say what answered the misses, and which backup is better. Speeds are told only of texts that were decoded
-        together, where a trial goes by them: alone, a backup is in use where its text lets it be."""
-        used = ", ".join(
-            f"{_NAMES[name]} answered {100 * share:.0f} %" + (f" ({speed:.1f} tokens/s meanwhile)" if speed else "")
-            for name, share in self.shares.items()
-            for speed in [self.speeds.get(name) if self.joint else None]
-        )
+        """Say what answered the misses, and which backup is better."""
+        used = ", ".join(f"{_NAMES[name]} answered {100 * share:.0f} %" for name, share in self.shares.items())
         return f"Of the misses, {used}. By Theorem 17, {self._theorem}."
 
     @property

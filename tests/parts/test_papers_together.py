@@ -57,7 +57,7 @@ def test_theorem_17_names_every_batch_size_at_which_random_tokens_are_drawn_fast
 
 def test_hits_are_counted_over_all_texts() -> None:
     choice = batches.ahead(2, "neural")[0]
-    answers = {"tokens": {}, "in_use_tokens": {}, "in_use_ns": {}, "verifying_ns": 1, "preparing_ns": 0}
+    answers = {"tokens": {}, "verifying_ns": 1, "preparing_ns": 0}
     counted = [{"answers": {**answers, "drafting_ns": 0, "rounds": {"hit": n, "neural": 2}}} for n in (3, 5)]
     assert RunBatches(Ran({}, {choice.label: counted})).hit_rate(choice) == pytest.approx(8 / 12)
 

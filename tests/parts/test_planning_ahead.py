@@ -166,7 +166,7 @@ def rounds_of(
     """Counts of a sample whose verifications took 1 s."""
     rounds = {"hit": hits, "neural": misses}
     times = {"verifying_ns": 10**9, "preparing_ns": 0, "drafting_ns": 0, "answering_ns": answering_ms * 10**6}
-    answers = {"rounds": rounds, "tokens": {}, "in_use_tokens": {}, "in_use_ns": {}, "steps": steps, **times}
+    answers = {"rounds": rounds, "tokens": {}, "steps": steps, **times}
     answers["stepping"] = stepping or misses
     return {"passes": 5, "busy_ns": 10**7, "hidden_ns": hidden_ms * 10**6, "answers": answers}
 

@@ -51,9 +51,6 @@ class Price(serializers.Serializer[Any]):
 
 class Backups(serializers.Serializer[Any]):
     share = serializers.DictField(child=serializers.FloatField(), help_text="share of the misses, by backup")
-    tokens_per_s = serializers.DictField(
-        child=serializers.FloatField(), help_text="speed of a text while this backup was in use"
-    )
     critical_batch = serializers.FloatField(
         allow_null=True, help_text="batch from which a backup without a model is better"
     )

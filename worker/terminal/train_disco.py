@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +29,6 @@ def run(argv: Sequence[str]) -> None:
         "--also", type=Path, action="append", default=[], metavar="FILE", help="prompts to try it on, not to train on"
     )
     parser.add_argument("--design", choices=tuple(DESIGNS), default=OURS, help=_designs())
-    parser.add_argument(
-        "--start", type=Path, metavar="DIR", help="a classifier of the same design, for any pair, to begin from"
-    )
     args = parser.parse_args(argv)
     drafting = "" if args.design == SOURCES else f"Training a classifier of the design {args.design}"
     bench = read_recorded(args, drafting=drafting)
@@ -42,10 +38,7 @@ def run(argv: Sequence[str]) -> None:
 
     from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    pair, start = bench.pair, str(args.start) if args.start else None
-    if start:
-        pair = replace(pair, classifiers={start: args.start})
-    order = Train(pair, bench.prompts, bench.sampling, out, args.design, start, others)
+    order = Train(bench.pair, bench.prompts, bench.sampling, out, args.design, others)
     carry_out(order, bench)
     print(card_as_text(json.loads((out / "card.json").read_text(encoding="utf-8"))))
     print(f"\nStored in {out}.")
