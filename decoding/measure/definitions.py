@@ -70,8 +70,8 @@ DEFINITIONS = {
     "free drafts that verifies only where the draft is refused, at the price of one row a text, measured on "
     "autoregressive at the same load; with_prompt and end_to_end add the time to read the prompt, then the queue",
     "backups": "what answered the misses. share: of the misses; critical_batch: by Theorem 17 at the times "
-    "and rates of this run, the number of texts at once from which a backup without a model is better (the one that was "
-    "tried, else random tokens), null if at no number, or not known",
+    "and rates of this run, the number of texts at once from which a backup without a model is better (the one "
+    "that was tried, else random tokens), null if at no number, or not known",
     "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
     "captures": "CUDA graphs that were recorded in time that counts: the warm-up did not meet the form of their pass",
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding, "
