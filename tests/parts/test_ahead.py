@@ -180,40 +180,10 @@ def test_only_a_length_that_was_tried_both_ways_often_enough_is_told_and_nothing
     assert [choice.takes_unread(2) for _ in range(3)] == [True] * 3 and not choice.takes_unread(3)
 
 
-class Given(UnreadDrafts):
-    """Rounds of one of both ways take half of the time of the others."""
-
-    def __init__(self, prefers_unread: bool) -> None:
-        super().__init__()
-        self._prefers_unread = prefers_unread
-        self.rounds: list[bool] = []
-
-    def note(self, length: int, is_unread: bool, took_ns: int) -> None:
-        assert took_ns > 0
-        self.rounds.append(is_unread)
-        super().note(length, is_unread, 1000 if is_unread == self._prefers_unread else 2000)
-
-
 class Always(UnreadDrafts):
     def takes_unread(self, length: int) -> bool:
         super().takes_unread(length)
         return True
-
-
-@on_a_gpu
-@pytest.mark.parametrize("prefers_unread", [True, False])
-def test_the_card_tries_both_ways_to_judge_a_draft_and_keeps_the_faster(
-    tmp_path: Path, prefers_unread: bool, device: torch.device
-) -> None:
-    world, judging = a_pair(tmp_path, device), Given(prefers_unread)
-    assert isinstance(world.target, FastRunner)
-    world.target.judging = judging
-    for _ in range(2):
-        world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=60, ignore_eos=True))
-    assert judging.rounds[:8] == [True, False] * 4 and {*judging.rounds[8:]} == {prefers_unread}
-    times = (1, 2) if prefers_unread else (2, 1)
-    said = f"a round takes {times[0]}.0 µs with it, {times[1]}.0 µs without"
-    assert judging.told["unread draft of 4"] == f"{'used' if prefers_unread else 'not used'}; {said}"
 
 
 class Unread(Picker):
