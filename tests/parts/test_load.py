@@ -28,13 +28,12 @@ from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults
-from decoding.models.runner import Feed
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
-from tests.kit.table import TableModel
+from tests.kit.runners import Counting
 from tests.kit.worlds import World, state_of
 
 pytestmark = pytest.mark.slow
@@ -42,13 +41,6 @@ pytestmark = pytest.mark.slow
 
 @torch.inference_mode()
 def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
-    passes: list[int] = []
-
-    class Counting(TableModel):
-        def extend_all(self, feeds: abc.Sequence[Feed]) -> list[torch.Tensor]:
-            passes.append(sum(len(tokens) for _, tokens, _ in feeds))
-            return super().extend_all(feeds)
-
     world, batch = World.of_tables(12, 7), Batch()
     target = Counting(world.target.model.table, state_of=state_of)  # type: ignore[attr-defined]
     lookahead, long = 3, (300, 200)
@@ -67,6 +59,7 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
         length = len(running.text)
         batch.step()
         assert len(running.text) > length, "it went on meanwhile"
+    passes = [rows for _, rows in target.passes]
     assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
 
