@@ -5,7 +5,6 @@ Without drafts they choose their own next token, one token ahead. Drafts are jud
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -232,25 +231,3 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
             assert Unread.read == before
             sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
             assert Unread.read == before + 4
-
-
-@on_a_gpu
-@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
-def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
-    tmp_path: Path, settings: dict[str, Any], device: torch.device
-) -> None:
-    runner = captured_runner(save(tmp_path, "llama", **LLAMA), device, dtype="float32")
-    world, sampling = World(runner, runner), Sampling(max_new_tokens=20, ignore_eos=True, **settings)
-    world.run(ALONE, TEXT[:6], sampling)
-    sequence, batch = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder()), Batch()
-    with torch.inference_mode():
-        batch.admit(sequence)
-        while sequence.is_reading:
-            batch.step()
-        for _ in range(8):
-            run_one(sequence.draft_steps())
-            reader, tokens, need = sequence.begin_verification()
-            with refusing_waits() if len(sequence.text) > 6 else nullcontext():
-                sequence.launch_verdict(reader.extend(tokens, need))
-            sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
-    assert len(sequence.text) == 6 + 8

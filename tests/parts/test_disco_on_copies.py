@@ -15,7 +15,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import judge_of, with_copies
-from decoding.disco.judging import MATCHES, CopyJudge, read_judge
+from decoding.disco.judging import MATCHES, read_judge
 from decoding.errors import BadStrategy
 from decoding.trace.events import Drafted, Verified
 from tests.kit.recordings import recorded
@@ -48,10 +48,6 @@ def deciding() -> DraftClassifier:
     classifier = some_classifier()
     classifier.card = {"thresholds": {"copied": 0.1, "priced": 0.3, "threshold": 0.5}, "features": features.NAMES}
     return classifier
-
-
-def judging() -> CopyJudge:
-    return judge_of(deciding())
 
 
 def judged(slug: str, threshold: float, **more: object) -> Choice:

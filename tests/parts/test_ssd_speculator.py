@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
-from collections import abc
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,7 +13,6 @@ import torch
 
 from decoding.backends.registry import build
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
@@ -29,7 +27,7 @@ from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.speculator.drawing import DraftedChain, Estimator
 from decoding.ssd.speculator.speculator import Question, SpeculatorRecipe
 from decoding.ssd.speculator.speculators import Speculators
-from decoding.trace.events import Anticipated, Event, Recorder
+from decoding.trace.events import Anticipated
 from tests.kit.loads import SAMPLINGS
 from tests.kit.runners import Watched
 from tests.kit.table import TableRunner
@@ -200,11 +198,6 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
     return parse_choices(text)[0]
-
-
-def events(sequence: Sequence) -> abc.Sequence[Event]:
-    assert isinstance(sequence.sink, Recorder)
-    return sequence.sink.events
 
 
 @torch.inference_mode()
