@@ -19,6 +19,7 @@ from decoding.drafting.source import (
     STEP,
     Ask,
     Asking,
+    Block,
     Copy,
     Foresee,
     Judgement,
@@ -31,7 +32,9 @@ from decoding.drafting.source import (
 from decoding.drafting.tree import GrownTree, listing
 from decoding.errors import BadStrategy
 from decoding.models.runner import (
+    BlockPass,
     ModelRunner,
+    ReadsBlocks,
     Steps,
     TakesUnread,
     Tree,
@@ -106,8 +109,10 @@ class DraftDriver(Drafter):
             return self._copy(copied, self.source.lookahead, ask)
         if ask == STEP:
             return (yield from self._chain(asking, text, copied))
-        if copied or not isinstance(ask, Step):
+        if copied or not isinstance(ask, Step | Block):
             raise BadStrategy("A source's draft begins with at most one copy, and only single steps follow it.")
+        if isinstance(ask, Block):
+            return (yield from self._block(ask, text))
         return (yield from self._tree_of(asking, ask, text))
 
     def _copy(self, tokens: tuple[int, ...], lookahead: int, stop: StopReason) -> Draft:
@@ -233,6 +238,28 @@ class DraftDriver(Drafter):
         stop = stop if end is None else "eos"
         chances = tuple(chance for _, chance, _ in read[:kept])
         return Draft(tuple(tokens[:kept]), None, self.source.lookahead, stop, "fresh", len(tokens), chances=chances)
+
+    def _block(self, ask: Block, text: Sequence[int]) -> Steps[Draft]:
+        """Draw a token for each position of one pass. The model has seen none of them, so each is drawn by itself."""
+        model = self._model
+        room = min(ask.length, self.view.room, model.context - len(text))
+        if room <= 0:
+            return EMPTY
+        if not self.source.blocks:
+            raise BadStrategy("A source that drafts blocks, which no recording can tell, says so: `blocks = True`.")
+        if not isinstance(model, ReadsBlocks):
+            raise BadStrategy("This strategy drafts several tokens in a pass, and this draft model foretells only one.")
+        tokens: list[int] = []
+        rows: list[Tensor] = []
+        logits = yield BlockPass(model), rewind_to(model, text), room
+        for number in range(room):
+            step = self._step(text, tokens, logits[number : number + 1])
+            tokens.append(step.token)
+            rows.append(step.scores)
+            if step.token in self.view.ends:
+                return Draft(tuple(tokens), torch.cat(rows), ask.length, "eos", "fresh", 1)
+        stop: StopReason = "limit" if room == ask.length else "length"
+        return Draft(tuple(tokens), torch.cat(rows), ask.length, stop, "fresh", 1)
 
     def _tree_of(self, asking: Asking, step: Step, text: Sequence[int]) -> Steps[Draft]:
         """Draft level by level. Candidates are not drawn, so the target's own choice decides which path is followed,

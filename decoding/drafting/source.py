@@ -55,6 +55,13 @@ class Step(NamedTuple):
     paths: int = 0
 
 
+class Block(NamedTuple):
+    """One pass of the drafting model that gives distributions for several positions at once. The dice draw a token from
+    each, and the draft ends there."""
+
+    length: int
+
+
 class Foresee(NamedTuple):
     """For bounds only: how many tokens of the drafting model and how many of this copy the target will accept. Both are
     sent back. It takes no time."""
@@ -62,7 +69,7 @@ class Foresee(NamedTuple):
     copy: Sequence[int]
 
 
-Ask = Copy | Step | Foresee
+Ask = Copy | Step | Block | Foresee
 Asking = Generator[Ask, Any, StopReason]  # returns why the source wants no more
 STEP = Step()
 
@@ -156,6 +163,7 @@ class Source(ABC):
     sees: Sight = "nothing"  # the value that is sent back after each step
     copies: ClassVar[bool] = False  # whether it copies from the text
     branches: ClassVar[bool] = False  # whether it drafts trees
+    blocks: ClassVar[bool] = False  # whether it drafts blocks: no recording tells what they would hold
     needs_likelihoods: ClassVar[bool] = False  # whether the draft's probabilities shape its trees: ranks do not tell
     prices_rounds: ClassVar[bool] = False  # whether it needs `batch.costs`
     trims: ClassVar[bool] = False  # whether `keeps` goes by what it sees, of an end token too: it must be one of many

@@ -123,7 +123,6 @@ class Strategy:
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
     if_judged: Settings = field(default_factory=dict)  # defaults that differ where a classifier judges
     formerly: tuple[Former, ...] = ()  # strategies that have become settings of this one
-    bound: str = ""  # slug of the strategy that knows what this one must guess; regret is against it
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     needs_draft: bool = True  # False: it runs on a target alone
 
@@ -140,7 +139,7 @@ class Strategy:
     @property
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
-        return self.source is not None
+        return self.source is not None and not self.blocks
 
     @property
     def prepares_ahead(self) -> bool:
@@ -163,6 +162,11 @@ class Strategy:
         return self.usual_source.branches
 
     @property
+    def blocks(self) -> bool:
+        """Whether it drafts blocks."""
+        return self.usual_source.blocks
+
+    @property
     def weighs(self) -> bool:
         """Whether it weighs copies against the draft model, by the time that passes take."""
         return self.usual_source.weighs
@@ -181,7 +185,7 @@ class Strategy:
     @property
     def drafts_with_the_pair(self) -> bool:
         """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
-        return self.needs_draft and self.role in ("ranked", "bound")
+        return self.needs_draft and not self.blocks and self.role in ("ranked", "bound")
 
     @property
     def prices_passes(self) -> bool:

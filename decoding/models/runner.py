@@ -135,12 +135,37 @@ def extend_each(feeds: Sequence[Feed]) -> list[Tensor]:
 
 
 @runtime_checkable
+class ReadsBlocks(Protocol):
+    """A runner whose model foretells several positions in one pass."""
+
+    def block(self, tokens: Sequence[int] | Tensor, length: int) -> Tensor:
+        """Append tokens, and return logits for each of so many positions behind them: [length, V]."""
+        ...
+
+
+@runtime_checkable
 class TakesUnread(Protocol):
     """A runner that has not read ids that were fed as tensors, and would wait for them."""
 
     def tell(self, ids: Sequence[int]) -> None:
         """Take these ids as those of all tokens that it has not read, if they are as many."""
         ...
+
+
+class BlockPass:
+    """One pass for several positions, where the loop expects one for the next. It is read alone."""
+
+    extend_all = staticmethod(extend_each)
+
+    def __init__(self, runner: ReadsBlocks) -> None:
+        self._runner = runner
+
+    @property
+    def model(self) -> SharesPasses:
+        return self
+
+    def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
+        return self._runner.block(tokens, need)
 
 
 class TreePass:

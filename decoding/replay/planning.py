@@ -27,7 +27,7 @@ from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
 from decoding.replay.workload import settings
-from decoding.replay.writing import Texts, record_texts
+from decoding.replay.writing import record_texts
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
@@ -180,7 +180,7 @@ def study(
     tails: bool,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
-    texts: Texts = MappingProxyType({}),
+    texts: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> RecordedSet:
     """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
     training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays

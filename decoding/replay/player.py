@@ -23,6 +23,7 @@ from decoding.drafting.source import (
     STEP,
     Ask,
     Asking,
+    Block,
     Copy,
     Foresee,
     Judgement,
@@ -33,6 +34,7 @@ from decoding.drafting.source import (
     next_of,
 )
 from decoding.drafting.tree_shapes import TreeShape
+from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.trace.events import Origin
@@ -183,6 +185,8 @@ class Playing(TextAtLoad):
             tokens = self._view.usable(ask.tokens)
             self.copied, self.agreed = len(tokens), self._written.agreeing(self.at, tokens)
             ask = next_of(asking)
+        if isinstance(ask, Block):
+            raise BadStrategy("A source of blocks cannot be replayed: recordings hold a draft token by token.")
         self.first_rows = self._late + self.copied
         if isinstance(ask, Step) and ask.parents:
             yield from self._grow(asking, ask)

@@ -202,6 +202,8 @@ class ProjectionInputs:
     def _lacks(self, kind: str, fixes_the_text: bool) -> str:
         """Say why choices of this kind cannot be played; empty if they can."""
         [usual] = parse_choices(kind)
+        if usual.spec.blocks:
+            return "no recording tells what its blocks would hold"
         if not RANKED[kind]:
             return "a search has no settings of it to try"
         if usual.spec.prepares_ahead and not fixes_the_text:

@@ -20,7 +20,6 @@ from decoding.strategies import static, suffix
 from decoding.trace.events import Recorder
 from decoding.vocabularies.shared import require_scores
 
-Texts = Mapping[str, Sequence[int]]  # by the prompt's id; without the prompt
 # If the dice fix the text, any strategy writes it, and WRITER is fast. Under ratio dice nearly every token must be
 # drafted and judged, so DEEP_WRITER drafts long.
 WRITER, DEEP_WRITER = (choose(static.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
@@ -33,7 +32,7 @@ def record_texts(
     sampling: Sampling,
     tail_depth: int = 0,
     *,
-    texts: Texts = MappingProxyType({}),
+    texts: Mapping[str, Sequence[int]] = MappingProxyType({}),
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> list[Recording]:

@@ -11,14 +11,6 @@ from decoding.trace.answers import HIT, MODEL, Answers
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 
 Phase = TypeVar("Phase", Drafted, Verified, Anticipated)
-PHASES = {
-    "settling": "the target works, from one verdict to its next question",
-    "finishing": "the draft finishes the step that was under way when the target asked",
-    "answering": "the draft answers without running its model",
-    "drafting": "the draft model runs while the target waits",
-    "preparing": "the draft prepares before the target verifies, where the two take turns",
-    "verifying": "the target verifies",
-}
 
 
 @dataclass(frozen=True)
@@ -121,18 +113,6 @@ class Round:
         tokens = len(self.draft.tokens)
         return tokens < deepest or (tokens == deepest and self.before.passes > 1 + deepest)
 
-    def phases(self) -> dict[str, float]:
-        """Seconds by phase, in the order of PHASES. Their sum is the round."""
-        by_model_s = self.working_s if self.draft and self.draft.passes else 0.0
-        return {
-            "settling": self.settling_s,
-            "finishing": self.finishing_s,
-            "answering": self.working_s - by_model_s,
-            "drafting": by_model_s,
-            "preparing": self.preparing_s,
-            "verifying": self.verifying_s,
-        }
-
 
 def rounds(trace: Sequence[Event]) -> Iterator[Round]:
     """Read the rounds of a trace in order. The last has no preparation: nobody asked for its branches."""
@@ -226,7 +206,6 @@ def rates(samples: Sequence[Counted]) -> dict[str, Any]:
         "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
         "prepared_branches": _branches(samples),
         "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
-        "backups": answers_of(samples).report(),
     }
 
 

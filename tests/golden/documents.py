@@ -111,7 +111,7 @@ def planned(name: str) -> Rows:
     """Predicted tokens per second and speed-up of every setting of every grid, and the document's best ones."""
     predictions = predict(recorded(name), FULL, some_classifier())
     rows: Rows = {row.choice.label: [row.tokens_per_s, row.speedup] for row in predictions}
-    document = document_of(best_of_kinds(predictions), {}, {}, [], FULL)
+    document = document_of(best_of_kinds(predictions), {}, [], FULL)
     rows |= {f"best {each['label']}": each for each in document["settings"]}
     return rows | {f"elsewhere {number}": each for number, each in enumerate(document["elsewhere"])}
 

@@ -122,18 +122,6 @@ def test_bounds_and_peers_are_never_ranked() -> None:
     assert verdict(report(choices, dict.fromkeys((c.label for c in choices), "table"), samples)).startswith("static:4")
 
 
-def test_a_row_says_which_samples_lost_their_draft_and_why() -> None:
-    why = "The draft's process was ended by SIGKILL. The target went on alone."
-    events = [dataclasses.replace(e, lost=why) if isinstance(e, Verified) and e.round == 2 else e for e in TWO_ROUNDS]
-    choice = choose("ssd")
-    lost, whole = (
-        sample_from_events(each, choice=choice, prompt="p", category="c", repeat=0, tokens=[7, 6, 4, 2, 0], text="")
-        for each in (events, TWO_ROUNDS)
-    )
-    assert (lost.lost, whole.lost) == (why, "")
-    assert report([choice], {choice.label: "table"}, [lost, whole, lost])[0]["lost"] == {why: 2}
-
-
 def test_every_number_of_a_row_that_needs_one_has_a_definition() -> None:
     row = rows(*pairs([200, 200]))[1]
     assert set(row) - {"strategy", "label", "params", "role", "runner", "samples"} == set(DEFINITIONS)

@@ -16,8 +16,7 @@ from decoding.disco import metrics
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
-from decoding.errors import BadStrategy, Cancelled
-from decoding.measure.comparison import Measurement
+from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import CAP, RecordedSet, price_of_a_token, priced, study
@@ -65,24 +64,6 @@ def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy
     assert ready.misfits([choose("disco", {"classifier": "ours"})], greedy) == []
     plainly = dataclasses.replace(trained, card={**card, "greedy": None})  # as where it is trained greedily
     assert plainly.greedy is plainly
-
-
-def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> None:  # type: ignore[no-untyped-def]
-    ready, _, _ = made
-    greedy, choice = dataclasses.replace(SHARED, temperature=0.0), choose("disco", {"classifier": "ours"})
-    for sampling in (SHARED, greedy):
-        recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
-        counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), asked)  # noqa: B023
-        live = Measurement(ready, ALL[-5:], [choice], sampling).run()
-        assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
-        assert counts.drafted == sum(s.num_draft_tokens for s in live)
-
-
-def test_a_calibration_that_cannot_be_read_changes_nothing(made) -> None:  # type: ignore[no-untyped-def]
-    ready, _, card = made
-    for damage in ({"scale": 0.0}, {"scale": None}, {"sweep": 3}, {"more": 1}):
-        spoilt = dataclasses.replace(ready.classifier("ours"), card={**card, "greedy": {**card["greedy"], **damage}})
-        assert spoilt.greedy is spoilt
 
 
 def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]
@@ -149,11 +130,6 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
 def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(BadStrategy, match="at least 200 are needed"):
         make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)
-
-
-def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier() -> None:
-    with pytest.raises(Cancelled):
-        make_classifier(pair(), Splits.of(ALL), SHARED, cancelled=lambda: True)
 
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:

@@ -12,13 +12,6 @@ from decoding.strategies.budget import Budget
 from tests.kit.worlds import verdict_on
 
 
-def test_tokens_after_the_first_refusal_teach_nothing() -> None:
-    one, other = Recalibration(), Recalibration()
-    one.learn([0.9, 0.8, 0.7, 0.6], 1)
-    other.learn([0.9, 0.8], 1)
-    assert (one.offset, one.slope) == (other.offset, other.slope) != (0.0, 1.0)
-
-
 @pytest.mark.parametrize("accepted", [0, 1])
 @pytest.mark.parametrize("estimate", [0.0, 0.98])
 def test_offset_and_slope_stay_within_bounds_whatever_comes(estimate: float, accepted: int) -> None:

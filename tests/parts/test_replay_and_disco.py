@@ -66,11 +66,6 @@ def along_ratio_dice(seed: int) -> tuple[list[bool], Recording]:
     return labels_of(live.events), recording
 
 
-def test_under_ratio_dice_a_recording_is_of_what_the_draft_drew_there() -> None:
-    labels, recording = along_ratio_dice(2)
-    assert recording.matches[: len(labels)].tolist() == labels
-
-
 def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
     """The label is min(1, p/q), which the draws give on average."""
     drawn, chances = [], []

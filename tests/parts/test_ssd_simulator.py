@@ -19,7 +19,7 @@ from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Tra
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.speculator.speculator import plan_for
-from decoding.trace.accounting import PHASES, rounds
+from decoding.trace.accounting import Round, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import Speculation
 from tests.kit.recordings import LIVE, rates_of, tokens_per_round, tracked
@@ -98,14 +98,10 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     [trace] = simulate([track], even(3, 4), price, ANYTIME).traces
     first, second, *_ = rounds(trace)
     assert second.free_ns * 1e-9 == pytest.approx(0.5 + 0.3 + 0.04 + 1.0)
-    assert first.phases() == pytest.approx(
-        {"settling": 0.5, "finishing": 0, "answering": 0, "drafting": 0.34, "preparing": 0, "verifying": 1}
-    )
+    assert phases(first) == pytest.approx([0.5, 0, 0.34, 0, 1])
     assert first.beside and first.beside.passes == 3 and not first.beside.idle_ns
     over = 0.84 + 0.03 + 0.1 + 2 * 0.5 - (second.free_ns * 1e-9 + 0.02)  # what is left of the second step
-    assert second.phases()["finishing"] == pytest.approx(over)
-    assert second.phases()["settling"] == pytest.approx(0.02)
-    assert second.phases()["drafting"] == pytest.approx(0.01 + 0.1 + 0.04)  # found short, it goes on alone
+    assert phases(second)[:3] == pytest.approx([0.02, over, 0.01 + 0.1 + 0.04])  # found short, it goes on alone
     assert second.draft and second.draft.source == "hit"
 
 
@@ -147,9 +143,14 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     assert mean_phases(again.traces) == pytest.approx(mean_phases(traces), rel=0.01, abs=1e-3)
 
 
-def mean_phases(traces: Sequence[Sequence[Event]]) -> dict[str, float]:
-    found = [each.phases() for trace in traces for each in rounds(trace)]
-    return {name: sum(phases[name] for phases in found) / len(found) for name in PHASES}
+def phases(one: Round) -> list[float]:
+    """Seconds between a verdict and the question, of the step under way, of the answer, of waiting, of verifying."""
+    return [one.settling_s, one.finishing_s, one.working_s, one.preparing_s, one.verifying_s]
+
+
+def mean_phases(traces: Sequence[Sequence[Event]]) -> list[float]:
+    found = [phases(each) for trace in traces for each in rounds(trace)]
+    return [sum(of) / len(found) for of in zip(*found, strict=True)]
 
 
 def alone(rows: Sequence[float], drafted: int) -> list[Event]:

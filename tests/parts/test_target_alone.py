@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -40,12 +39,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def target_alone(folders: tuple[Path, Path]) -> ModelPair:
     target = load(folders[0], dtype="float32")
     return ModelPair(target.runner, None, target.tokenizer, frozenset(), torch.float32, folders[0])
-
-
-def test_its_whole_vocabulary_can_be_chosen(target_alone: ModelPair, tmp_path: Path) -> None:
-    narrow = load(save(tmp_path, "llama", **{**LLAMA, "vocab_size": 80}), dtype="float32").runner
-    assert dataclasses.replace(target_alone, draft=narrow).vocab == 80
-    assert target_alone.vocab == target_alone.target.vocab_size == 97
 
 
 def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: ModelPair) -> None:

@@ -145,12 +145,10 @@ def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
 
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Row of the table: label without the classifier's long name, and the errors of prediction and replay."""
+    """Row of the table: label without the classifier's long name, and the error of the prediction."""
     choice = Choice.of(row)
-    measured, again = row["measured"], row.get("repriced")  # that an older plan lacks
-    short, replayed = choice.asking("").label, _off(again, measured) if again else None
-    named = {"strategy": choice.strategy, "params": dict(choice.params)}
-    return {**row, **named, "short": short, "off": _off(row["speedup"], measured), "off_repriced": replayed}
+    named = {"strategy": choice.strategy, "params": dict(choice.params), "short": choice.asking("").label}
+    return {**row, **named, "off": _off(row["speedup"], row["measured"])}
 
 
 def verdict_of_classifier(classifier: Classifier) -> str:
