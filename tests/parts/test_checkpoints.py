@@ -169,16 +169,10 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "ModelOpt": (lambda folder: (folder / "hf_quant_config.json").write_text("{}"), r"checkpoint \(ModelOpt\)"),
     "FP8 without a word": (in_8_bits, r"quantised checkpoint \(FP8\)"),
     "LoRA": (as_adapter, "is an adapter .LoRA.*merge_and_unload"),
-    **{
-        name: (
-            lambda folder, told=told: set_config(folder, **told),
-            rf"is a draft head \({name}\).*Start its target with it as a server",
-        )
-        for name, told in (
-            ("EAGLE-3", {"architectures": ["LlamaForCausalLMEagle3"]}),
-            ("speculators", {"speculators_config": {}}),
-        )
-    },
+    "a draft head": (
+        lambda folder: set_config(folder, architectures=["LlamaForCausalLMEagle3"]),
+        "is a draft head.*Start its target with it as a server",
+    ),
     "an encoder": (
         lambda folder: set_config(folder, model_type="bert", architectures=["BertModel"]),
         "BertModel, which continues no text",

@@ -61,7 +61,7 @@ def test_two_tokenizers_are_remarked_on_with_what_they_share(pair: tuple[Path, P
     report.require()
     told = sentences(report)
     assert told[0].startswith("The tokenizers differ: 2 ids mean different things; 5 is 'w5' to the target")
-    assert told[1].startswith("The target shares 97 of the draft's 97 tokens (100 %). They are about")
+    assert told[1].startswith("The target shares 97 of the draft's 97 tokens. They are about")
     assert report.shared and (report.shared.to_target[5], report.shared.to_target[6]) == (6, 5)
 
 
@@ -78,15 +78,6 @@ def test_tokenizers_without_a_common_token_do_not_fit(pair: tuple[Path, Path]) -
     assert levels(report)["shared tokens"] == "misfit"
     with pytest.raises(BadPair, match=r"None of the draft's 97 tokens writes what one of the target's 97 does \(0 %\)"):
         report.require()
-
-
-def test_a_draft_with_fewer_tokens_and_merges_is_not_said_to_have_the_same(pair: tuple[Path, Path]) -> None:
-    edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1", "w 2"]))
-    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
-    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"]["vocab"].pop("w96"))
-    told = sentences(check_pair(*pair))[0]
-    assert "differ: the target's has 97 tokens and 2 merges, the draft's 96 and 1" in told
-    assert "same tokens" not in told
 
 
 def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> None:
@@ -130,10 +121,6 @@ REMARKS: dict[str, tuple[Callable[[Path], object], str]] = {
     "chat template": (
         lambda draft: edit(draft / "tokenizer_config.json", lambda t: t.update(chat_template="{{ x }}")),
         "chat templates differ",
-    ),
-    "cutting": (
-        lambda draft: edit(draft / "tokenizer.json", lambda t: t.update(normalizer={"type": "NFC"})),
-        "cut text differently",
     ),
     "context": (
         lambda draft: edit(draft / "config.json", lambda c: c.update(max_position_embeddings=64)),

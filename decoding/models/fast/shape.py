@@ -95,6 +95,8 @@ def _rope(config: Config) -> Mapping[str, Any]:
         rope.setdefault("original_max_position_embeddings", config["max_position_embeddings"])
         if config.get("original_max_position_embeddings"):
             rope["original_max_position_embeddings"] = config["original_max_position_embeddings"]
+    if rope.get("mscale") or not rope.get("truncate", True):
+        raise ValueError("only YaRN as it was published")
     partial = rope.get("partial_rotary_factor") or config.get("partial_rotary_factor") or 1.0
     if partial != 1.0:
         raise ValueError("only whole heads are turned")

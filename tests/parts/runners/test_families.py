@@ -38,10 +38,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama, rope yarn": ("llama", WIDE | {"rope_parameters": YARN}),
     "llama, rope yarn, factors": (
         "llama",
-        WIDE
-        | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 0.5, "truncate": False}},
+        WIDE | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 0.5}},
     ),
-    "llama, rope yarn, mscale": ("llama", WIDE | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
     "mistral, window": ("mistral", LLAMA | {"sliding_window": 11}),
     "qwen2, tied, window in some layers": (
         "qwen2",
