@@ -4,9 +4,9 @@ import pytest
 import torch
 
 from decoding.drafting.records import Record
-from starter.measure import best_static, oracle_lookaheads, passes_per_token, said_by
+from starter.measure import best_static, passes_per_token, said_by
 from starter.models import build_model, shape
-from starter.text import penalised, sampler, write
+from starter.text import sampler, write
 
 
 @pytest.fixture(scope="module")
@@ -24,21 +24,12 @@ def test_texts_written_side_by_side_are_those_written_alone(model):
     assert together == [write(model, [prompt], 8, sampler(0.0, seed=0))[0] for prompt in prompts]
 
 
-@pytest.mark.parametrize("choose", [sampler(0.0, 0), sampler(0.8, 5), sampler(0.8, 5, penalty=1.3)])
-def test_a_draft_that_is_the_target_agrees_everywhere(model, choose):
+def test_a_draft_that_is_the_target_agrees_everywhere(model):
+    choose = sampler(0.8, 5, penalty=1.3)
     prompts = [[3, 4, 5], [6, 7, 8, 9, 10, 11]]
     texts = write(model, prompts, 128, choose)
     said = torch.tensor(said_by(model, prompts, texts, choose))
     assert (said == torch.tensor(texts)).float().mean() > 0.97  # one pass and many round differently in bf16
-
-
-def test_a_penalty_lowers_what_the_text_holds():
-    logits = torch.tensor([[2.0, -2.0, 1.0]])
-    assert penalised(logits, torch.tensor([[0, 1]]), 2.0).tolist() == [[1.0, -4.0, 1.0]]
-
-
-def test_an_oracle_lookahead_ends_where_the_target_refuses():
-    assert oracle_lookaheads(Record.of([True, True, False, False, True])) == [2, 0, 1]
 
 
 def test_passes_per_token_replay_a_static_lookahead():
