@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import struct
 import subprocess
 import sys
 from collections.abc import Callable
@@ -57,12 +56,8 @@ def test_loading_imports_no_compiler(folder: Path) -> None:
     assert ran.stdout.strip() == "False"
 
 
-@pytest.mark.parametrize("model_type", ["llama", "deepseek_v2"])
-@pytest.mark.parametrize("named", ["LlamaTokenizer", "Unheard", None])
-def test_a_tokenizer_has_the_class_that_the_library_would_choose(
-    folder: Path, model_type: str, named: str | None
-) -> None:
-    set_config(folder, model_type=model_type)
+@pytest.mark.parametrize("named", ["LlamaTokenizer", None])
+def test_a_tokenizer_has_the_class_that_the_library_would_choose(folder: Path, named: str | None) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named} if named else {}))
     mine = tokenizer_of(inspect(folder)).inner
     theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -139,9 +134,7 @@ def in_8_bits(folder: Path) -> None:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no folder": (lambda folder: shutil.rmtree(folder), "not a folder"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
-    "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
     "unknown architecture": (
         lambda folder: set_config(folder, model_type="warp9"),
         r"cannot load .* it is a 'warp9'\. .*never code that comes with a model",
@@ -154,18 +147,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: set_config(folder, quantization_config={"quant_method": "awq"}),
         r"quantised checkpoint \(awq\).*bf16 folder.*server",
     ),
-    "bitsandbytes by its flags": (
-        lambda folder: set_config(folder, quantization_config={"load_in_4bit": True}),
-        r"quantised checkpoint \(bitsandbytes\)",
-    ),
-    "MLX": (
-        lambda folder: set_config(folder, quantization={"bits": 4, "group_size": 64}),
-        r"quantised checkpoint \(MLX\)",
-    ),
-    "the old config of compressed-tensors": (
-        lambda folder: set_config(folder, compression_config={"format": "pack-quantized"}),
-        r"quantised checkpoint \(compressed-tensors\)",
-    ),
     "ModelOpt": (lambda folder: (folder / "hf_quant_config.json").write_text("{}"), r"checkpoint \(ModelOpt\)"),
     "FP8 without a word": (in_8_bits, r"quantised checkpoint \(FP8\)"),
     "LoRA": (as_adapter, "is an adapter .LoRA.*merge_and_unload"),
@@ -177,14 +158,9 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: set_config(folder, model_type="bert", architectures=["BertModel"]),
         "BertModel, which continues no text",
     ),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
     "GGUF": (as_gguf, "is GGUF.*needs a model folder with safetensors"),
     "pickle": (as_a_pickle, "pickle.*save_pretrained"),
     "torn weights": (torn, "torn: its header describes"),
-    "a header larger than its file": (
-        lambda folder: (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2**62) + b"{}" + bytes(100)),
-        "no header that fits",
-    ),
     "weights left behind by git": (headless, "git lfs pull"),
     "missing tensor": (without_a_tensor, r"lacks 1 of .*layers\.1\.mlp\.up_proj\.weight"),
     "missing shard": (without_a_shard, r"lacks 1 of the .*model-00002"),
@@ -205,11 +181,6 @@ def test_a_folder_is_refused_in_a_sentence(folder: Path, case: str) -> None:
         load(folder)
     assert "\n" not in str(refusal.value)
     assert str(refusal.value).endswith(".")
-
-
-def test_a_device_that_a_model_cannot_be_brought_to_is_refused_in_a_sentence(folder: Path) -> None:
-    with pytest.raises(BadCheckpoint, match=r"transformers .* cannot load"):
-        load(folder, device=torch.device("mps"), runner="transformers")
 
 
 def test_a_model_too_large_for_the_machine_is_refused_before_it_is_read(folder: Path) -> None:

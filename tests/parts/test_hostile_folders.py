@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import struct
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -46,10 +45,8 @@ def edit(file: Path, **values: Any) -> None:
     ("name", "value"),
     [
         ("num_hidden_layers", -1),
-        ("num_hidden_layers", True),
         ("hidden_size", 2**40),
         ("rope_theta", 0),
-        ("rms_norm_eps", 5),
     ],
 )
 def test_a_number_that_no_model_has_is_refused_by_its_name(folder: Path, name: str, value: object) -> None:
@@ -61,7 +58,6 @@ def test_a_number_that_no_model_has_is_refused_by_its_name(folder: Path, name: s
 @pytest.mark.parametrize(
     "rope",
     [
-        {"rope_type": "yarn", "factor": 2.0, "rope_theta": 1},
         {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 4.0, "high_freq_factor": 4.0},
         {"rope_type": "longrope", "short_factor": [1.0] * 100_000},
     ],
@@ -98,7 +94,6 @@ def test_a_config_of_more_experts_than_the_weights_hold_is_refused_before_memory
     [
         ('{"model_type": "llama", "x": 1e999}', "too large a number"),
         ('{"model_type": "llama", "model_type": "gpt2"}', "the key 'model_type' is there twice"),
-        ('\ufeff{"model_type": "llama"}', "BOM"),
         ("[" * 100_000, "nested too deeply"),
         ('{"x": "' + "x" * 2**20 + '"}', "larger than 1,048,576 bytes"),
     ],
@@ -109,18 +104,10 @@ def test_a_config_that_parsers_disagree_on_is_refused(folder: Path, text: str, s
         inspect(folder)
 
 
-@pytest.mark.parametrize(
-    ("make", "says"),
-    [
-        (lambda path: path.symlink_to("nowhere"), "is a link to a file that is not there"),
-        (lambda path: os.mkfifo(path), "is not a regular file"),
-    ],
-    ids=["link", "pipe"],
-)
-def test_what_is_no_file_is_never_waited_for(folder: Path, make: Callable[[Path], Any], says: str) -> None:
+def test_what_is_no_file_is_never_waited_for(folder: Path) -> None:
     (folder / "tokenizer_config.json").unlink()
-    make(folder / "tokenizer_config.json")
-    with pytest.raises(BadCheckpoint, match=says):
+    os.mkfifo(folder / "tokenizer_config.json")
+    with pytest.raises(BadCheckpoint, match="is not a regular file"):
         inspect(folder)
 
 
@@ -138,10 +125,9 @@ def entry(start: int, end: int, shape: list[Any], dtype: str = "F32") -> dict[st
     [
         ({"a": entry(0, 64, [16]), "b": entry(32, 96, [16])}, 96),
         ({"a": entry(0, 64, [2**31, 2**31])}, 64),
-        ({"a": entry(0, 4, [True])}, 4),
         (b"[" * 100_000, 0),
     ],
-    ids=["overlap", "huge", "bool", "deep"],
+    ids=["overlap", "huge", "deep"],
 )
 def test_a_header_that_lies_is_refused(folder: Path, header: dict[str, Any] | bytes, count: int) -> None:
     weights(folder, header, count)
@@ -149,23 +135,14 @@ def test_a_header_that_lies_is_refused(folder: Path, header: dict[str, Any] | by
         inspect(folder)
 
 
-@pytest.mark.parametrize("name", ["model\0.safetensors", "../x.safetensors"])
-def test_an_index_that_names_what_is_no_file_here_is_refused(folder: Path, name: str) -> None:
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": {"x": name}}))
+def test_an_index_that_names_what_is_no_file_here_is_refused(folder: Path) -> None:
+    (folder / "model.safetensors.index.json").write_text('{"weight_map": {"x": "../x.safetensors"}}')
     with pytest.raises(BadCheckpoint, match="points outside the folder"):
         inspect(folder)
 
 
-def test_an_index_of_more_files_than_any_model_has_is_refused(folder: Path) -> None:
-    names = {str(number): f"{number}.safetensors" for number in range(3_000)}
-    (folder / "model.safetensors.index.json").write_text(json.dumps({"weight_map": names}))
-    with pytest.raises(BadCheckpoint, match="names 3,000 files"):
-        inspect(folder)
-
-
-@pytest.mark.parametrize("value", [True, [1, "x"]])
-def test_an_end_token_that_is_no_id_is_refused(folder: Path, value: object) -> None:
-    (folder / "generation_config.json").write_text(json.dumps({"eos_token_id": value}))
+def test_an_end_token_that_is_no_id_is_refused(folder: Path) -> None:
+    (folder / "generation_config.json").write_text('{"eos_token_id": [1, "x"]}')
     with pytest.raises(BadCheckpoint, match=r"names the end token .* which is not a token id"):
         inspect(folder)
 
@@ -183,12 +160,10 @@ SPLIT = {"type": "Split", "pattern": {"Regex": "a" * 5_000}, "behavior": "Isolat
 PIECE = {"Sequence": {"id": "A", "type_id": 0}}
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a pattern that lengthens": ({"normalizer": REPLACE | {"pattern": {"Regex": "x*"}}}, "times as long"),
-    "a long prefix": ({"normalizer": {"type": "Prepend", "prepend": "a" * 1000}}, "times as long"),
     "many steps": ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [SPLIT] * 99}}, "more than 64 steps"),
     "a long pattern": ({"pre_tokenizer": SPLIT}, "more than 4,000 characters"),
     "a long template": ({"post_processor": {"type": "TemplateProcessing", "single": [PIECE] * 999}}, "999 pieces"),
     "many added tokens": ({"added_tokens": [{"id": 1, "content": "x"}] * 50_001}, "50,001 added tokens"),
-    "no model": ({"model": None}, "has no model"),
 }
 
 
@@ -227,28 +202,16 @@ def test_weights_that_transformers_would_make_up_are_refused_by_name(tmp_path: P
         load(folder)
 
 
-def test_mpt_stops_at_the_end_of_its_context(tmp_path: Path) -> None:
-    folder = save(tmp_path, "mpt", vocab_size=97, d_model=48, n_layers=2, n_heads=4, max_seq_len=32)
-    runner = load(folder).runner
-    assert runner.context == 32
-    runner.extend(list(range(31)))
-    assert runner.extend([7]).shape == (1, 97)
-
-
 SMALL = {
     "vocab_size": 97, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 4,
     "max_position_embeddings": 128, "pad_token_id": 0, "eos_token_id": 0, "bos_token_id": 0,
 }  # fmt: skip
 LONGROPE = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 6, "long_factor": [3.0] * 6}
-DYNAMIC = {"rope_type": "dynamic", "rope_theta": 1e4, "factor": 4.0}
 
 
-@pytest.mark.parametrize(("family", "growing"), [("phi3", LONGROPE), ("llama", DYNAMIC)])
-def test_a_rope_that_changes_with_the_length_ends_the_context_where_it_does(
-    tmp_path: Path, family: str, growing: dict[str, Any]
-) -> None:
+def test_a_rope_that_changes_with_the_length_ends_the_context_where_it_does(tmp_path: Path) -> None:
     folder = save(
-        tmp_path / "target", family, **SMALL, rope_parameters=growing | {"original_max_position_embeddings": 40},
+        tmp_path / "target", "phi3", **SMALL, rope_parameters=LONGROPE | {"original_max_position_embeddings": 40},
         original_max_position_embeddings=40,
     )  # fmt: skip
     draft = save(tmp_path / "draft", "llama", seed=1, **SMALL)
@@ -256,10 +219,8 @@ def test_a_rope_that_changes_with_the_length_ends_the_context_where_it_does(
     assert (target.folder.made_for, target.runner.context) == (128, 40)
     assert any("The pair holds 40 tokens: past 40" in said for said in sentences(check_pair(folder, draft)))
 
-    choices = parse_choices("autoregressive,static:4,threshold:0.1")
     pair = ModelPair(target.runner, other.runner, target.tokenizer, frozenset(), torch.float32)
-    texts = [PromptItem(str(n), f"w{n} w{n + 5} w3") for n in range(3)]
-    comparison = Measurement(pair, texts, choices, Sampling(max_new_tokens=100, ignore_eos=True), 1)
-    samples = comparison.run()
-    assert {len(sample.tokens) for sample in samples} == {37}
-    assert len({(sample.prompt, sample.tokens) for sample in samples}) == len(texts)
+    sampling = Sampling(max_new_tokens=100, ignore_eos=True)
+    choices = parse_choices("autoregressive,static:4")
+    samples = Measurement(pair, [PromptItem("a", "w1 w6 w3")], choices, sampling, 1).run()
+    assert len({sample.tokens for sample in samples}) == 1 and len(samples[0].tokens) == 37
