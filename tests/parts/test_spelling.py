@@ -66,7 +66,7 @@ def _coder(folder: Path, made: Tokenizer) -> Coder:
     return Coder(spelling, lambda text: made.encode(text, add_special_tokens=False).ids)
 
 
-@pytest.mark.parametrize("text", [" of walkers, and", "naïve café", "世界 🙂", "a  b\n\tc"])
+@pytest.mark.parametrize("text", ["naïve café  a\n\tc", "世界 🙂"])
 @pytest.mark.parametrize("name", ["gpt", "llama"])
 def test_ids_write_the_very_bytes_that_they_were_cut_from(coders: dict[str, Coder], name: str, text: str) -> None:
     found = coders[name]
