@@ -156,11 +156,6 @@ def test_a_template_is_found_wherever_models_keep_it(model: Path) -> None:
     assert (found := template_of(model, file=model / "named.jinja")) and found.text == "named"
 
 
-def test_a_target_without_a_template_is_refused_with_the_cure(renderer: Renderer) -> None:
-    with pytest.raises(BadPrompt, match=r"has no chat template.* the form chat-as-text.*--template FILE"):
-        renderer.render([USER])
-
-
 @pytest.mark.parametrize(
     ("template", "reason"),
     [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import torch
 
@@ -15,7 +13,6 @@ from decoding.models.devices import (
     is_lost,
     sent_to,
     set_threads,
-    usual_threads,
 )
 from tests.kit.rehearsal import on_a_gpu
 from tests.kit.waiting import refusing_waits
@@ -34,17 +31,6 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(name: str) -> None:
 def test_more_threads_than_cores_are_refused() -> None:
     with pytest.raises(BadDevice, match="cores"):
         set_threads(10_000)
-
-
-def test_unless_told_otherwise_one_core_stays_free_however_often_it_is_asked() -> None:
-    before = torch.get_num_threads()
-    count = usual_threads()
-    try:
-        set_threads(count)
-        assert usual_threads() == count >= 1
-        assert count < (os.cpu_count() or 1) or count == 1
-    finally:
-        set_threads(before)
 
 
 @pytest.mark.parametrize(
