@@ -148,10 +148,6 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: set_config(folder, model_type="warp9"),
         r"cannot load .* it is a 'warp9'\. .*never code that comes with a model",
     ),
-    "a model of pictures": (
-        lambda folder: set_config(folder, model_type="llava", architectures=[], vision_config={}),
-        "cannot load .* it is a 'llava' for pictures",
-    ),
     "AWQ": (
         lambda folder: set_config(folder, quantization_config={"quant_method": "awq"}),
         r"quantised checkpoint \(awq\).*bf16 folder.*server",

@@ -1,10 +1,12 @@
-"""A model folder written as one GGUF file, one tensor in memory at a time."""
+"""A model folder written as one GGUF file, one tensor in memory at a time. A model is refused that no architecture of
+llama.cpp computes as our decoder does."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -18,13 +20,49 @@ from decoding.models.fast.rope import frequencies, side_by_side
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.weights import TensorFiles
 from decoding.models.folder import ModelFolder, inspect
-from decoding.models.gguf.architectures import architecture_of
 from decoding.models.gguf.vocabulary import Vocabulary, vocabulary_of
 from decoding.models.tensor_headers import TensorHeader
 
+ARCHITECTURES = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
+ACTIVATIONS = ("silu", "swish")
 HEAD_NORMS = ("self_attn.q_norm.weight", "self_attn.k_norm.weight")
 QKV_BIASES = tuple(f"self_attn.{part}_proj.bias" for part in "qkv")
 Reorder = Callable[[Tensor], Tensor]
+
+
+def architecture_of(folder: ModelFolder) -> str:
+    """Name the architecture that runs this model exactly. Refuse a model that none runs."""
+    shape = folder.shape
+    if shape is None or shape.family not in ARCHITECTURES:
+        raise BadExport(
+            f"{folder.path} is of the family {folder.family!r:.40}, as it is configured, and only "
+            f"{', '.join(ARCHITECTURES)}, as far as Drafthouse's own decoder runs them, can be written as GGUF. "
+            "Use llama.cpp's convert_hf_to_gguf.py."
+        )
+    architecture = ARCHITECTURES[shape.family]
+    if reason := _difference(shape, architecture, folder.context or shape.context):
+        raise BadExport(f"{folder.path} {reason}, which llama.cpp's architecture {architecture} does not do.")
+    return architecture
+
+
+def _difference(shape: Shape, architecture: str, context: int) -> str | None:
+    """Say what the model does and the architecture does not."""
+    rope = shape.rope or {}
+    if any(window is not None and window < context for window in shape.windows):
+        return f"looks back {min(filter(None, shape.windows)):,} tokens in some layers"
+    if shape.activation not in ACTIVATIONS:
+        return f"has the activation {shape.activation}"
+    if architecture == "qwen2" and shape.heads * shape.head_dim != shape.hidden:
+        return "has heads that together are not as wide as its layers"
+    if rope.get("rope_type") == "llama3" and architecture != "llama":
+        return "has rotary positions of the kind llama3"
+    if rope.get("rope_type") == "yarn" and not _is_usual_yarn(rope):
+        return "has YaRN positions with another beta_fast or beta_slow than usual"
+    return None
+
+
+def _is_usual_yarn(rope: Mapping[str, Any]) -> bool:
+    return (rope.get("beta_fast") or 32, rope.get("beta_slow") or 1) == (32, 1)
 
 
 @dataclass(frozen=True)
