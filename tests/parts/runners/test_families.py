@@ -106,16 +106,6 @@ def test_a_prompt_longer_than_one_pass(tmp_path: Path) -> None:
     assert_same(fast_runner(folder).extend(text, 600), Reference(folder)(text, 600))
 
 
-def test_many_branches_find_room(tmp_path: Path) -> None:
-    folder = save(tmp_path, "llama", **LLAMA)
-    runner = fast_runner(folder)
-    runner.extend(TEXT)
-    branches = Chains(runner, [100] * 40)
-    for step in range(12):
-        got = branches.extend([step] * 40)
-    assert_same(got[39:], Reference(folder)([*TEXT, *range(12)], 1))
-
-
 def test_a_narrow_checkpoint_is_run_in_float32_exactly_and_in_bfloat16_nearly(tmp_path: Path) -> None:
     folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LLAMA)
     want, runner = Reference(folder)(TEXT, 100), fast_runner(folder, dtype="bfloat16")
