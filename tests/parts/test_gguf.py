@@ -64,16 +64,6 @@ def test_matrices_are_rounded_to_the_nearest_and_vectors_stay_float32(tmp_path: 
             assert torch.equal(torch.from_numpy(narrow[name]).view(torch.bfloat16), rounded), name
 
 
-def test_yarn_leaves_out_the_factor_that_llama_cpp_multiplies_by_itself(tmp_path: Path) -> None:
-    rope = YARN | {"attention_factor": 1.3}
-    folder = save_with_bpe(tmp_path / "model", "llama", **LLAMA, rope_parameters=rope)
-    reader = exported(folder, tmp_path / "model.gguf")
-    at = "llama.rope.scaling."
-    assert value(reader, at + "type") == "yarn"
-    assert (value(reader, at + "factor"), value(reader, at + "original_context_length")) == (4.0, 32)
-    assert value(reader, at + "attn_factor") == pytest.approx(1.3 / (1 + 0.1 * np.log(4)))
-
-
 def test_a_tokenizer_keeps_its_tokens_ends_template_and_the_token_before_each_text(tmp_path: Path, llama: Path) -> None:
     """test_gguf_models.py reads the other cuts back."""
     (llama / "generation_config.json").write_text('{"eos_token_id": [598, 0]}')

@@ -88,13 +88,6 @@ def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> No
     assert any("differ by padding alone" in sentence for sentence in sentences(report))
 
 
-def test_a_draft_that_lacks_tokens_of_the_target_shares_the_others(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    target = save(tmp_path / "wider", "llama", **LLAMA | {"vocab_size": 99})
-    report = check_pair(target, pair[1])
-    assert "2 tokens, 'w97' first, have ids that not both models know" in sentences(report)[0]
-    assert report.shared and report.shared.to_target == {number: number for number in range(97)}
-
-
 def test_vocab_and_merges_files_are_read_too(pair: tuple[Path, Path]) -> None:
     ids = json.loads((pair[1] / "tokenizer.json").read_text())["model"]["vocab"]
     edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=[["w", "1"]]))

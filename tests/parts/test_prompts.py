@@ -44,13 +44,6 @@ def test_a_chat_can_be_read_as_plain_text():
     ]
 
 
-def test_a_named_form_wins_over_the_columns():
-    text = json.dumps({"question": "Why?", "answer": "Because.", "text": "unused"})
-    assert read_prompts(text, "q.jsonl", form="gsm8k")[0].text == "Why?"
-    with pytest.raises(BadPrompts, match="no prompt form 'wrong'; there are humaneval"):
-        read_prompts(text, "q.jsonl", form="wrong")
-
-
 def test_broken_lines_are_told_by_number_reason_and_good_ones():
     told = refusal('{"text": "good"}\n{"text": "cut o\n{"text": "good too"}\n[]\n{"prompt": ""}')
     assert told.startswith("mine.jsonl, line 2 is broken, as are 2 more: not JSON (Unterminated string")

@@ -65,8 +65,7 @@ def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path
             torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["attend", "attend_once"])
-def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path, name: str) -> None:
+def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path) -> None:
     rows: list[int] = []
 
     def noted(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
@@ -74,8 +73,7 @@ def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path
         return queries.flatten(1)
 
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    named: dict[str, Any] = {name: noted}
-    runner.decoder.kernels = Kernels(**named)
+    runner.decoder.kernels = Kernels(attend_once=noted)
     rehearse(runner)
     runner.extend([1, 2, 3])
     for _ in range(2):
@@ -420,23 +418,3 @@ def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, device: 
         runner.decoder.kernels = kernels
         again = runner.model.new_runner()
         assert_near(walk(again).cpu(), want)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(("dtype", "heads", "windows"), [
-    *((torch.bfloat16, heads, (None, fused.WINDOW)) for heads in ((32, 8, 128), (32, 8, 64), (14, 2, 64), (6, 6, 24))),
-    (torch.float32, (32, 8, 64), (fused.WINDOW,)),
-], ids=str)  # fmt: skip
-def test_on_a_gpu_attention_without_a_mask_is_that_with_one(
-    dtype: torch.dtype, heads: tuple[int, int, int], windows: tuple[int | None, ...]
-) -> None:
-    from decoding.models.fast import triton_kernels
-
-    count, keys, width = heads
-    form = shape(hidden_size=count * width, num_attention_heads=count, num_key_value_heads=keys)
-    for window in windows:
-        for tried in fused.attend_trials(form, Layout("plain", dtype, is_fused=True), torch.device("cuda:0")):
-            for arrived in (None, torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device="cuda:0")):
-                ours = partial(triton_kernels.attend, window=window, arrived=arrived)
-                assert is_right(ours, partial(attend_chains, window=window), tried)
-                assert arrived is None or not arrived.any()

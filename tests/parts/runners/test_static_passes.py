@@ -20,7 +20,7 @@ from decoding.models.fast.runner import FastRunner
 from decoding.ssd.transport.two_lanes import Lane
 from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
-from tests.kit.passes import CASES, LONG, TEXT, outgrow, played, walk
+from tests.kit.passes import CASES, LONG, TEXT, played, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 from tests.kit.waiting import refusing_waits
 
@@ -200,20 +200,6 @@ def test_caches_for_short_texts_take_less_memory_and_answer_alike(tmp_path: Path
     runners[0].rewind(0)
     with pytest.raises(BadPrompt, match="the model holds 60"):
         runners[0].extend([1] * 61)
-
-
-def test_a_text_that_outgrew_its_place_in_a_slab_gives_it_back(tmp_path: Path) -> None:
-    """The next text shares passes again, and outgrows the place into the same storage."""
-    [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model.new_runners(2)
-    assert isinstance(runner, FastRunner)
-    storages = []
-    for _ in range(2):
-        runner.rewind(0)
-        runner.extend(TEXT[:20])
-        storages.append(runner.cache.values.data_ptr())
-        outgrow(runner)
-        storages.append(runner.cache.values.data_ptr())
-    assert storages[:2] == storages[2:] and storages[0] != storages[1]
 
 
 def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Path) -> None:
