@@ -84,7 +84,7 @@ class TransformersModel:
         self.device: torch.device = module.device
         self.facts = facts_of("transformers", self.device, module.dtype, "plain", self.context)
         self.rereads = not _can_be_cut(module, self.context)
-        self._bytes_per_token = values_per_token * module.dtype.itemsize
+        self._bytes_per_token: int = values_per_token * module.dtype.itemsize
 
     def new_runner(self) -> TransformersRunner:
         return TransformersRunner(self)

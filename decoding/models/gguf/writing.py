@@ -15,9 +15,8 @@ from gguf.constants import LlamaFileType
 from torch import Tensor
 
 from decoding.errors import BadExport
-from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.rope import frequencies, side_by_side
-from decoding.models.fast.shape import Shape
+from decoding.models.fast.shape import Shape, expected_tensors
 from decoding.models.fast.weights import TensorFiles
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.gguf.vocabulary import Vocabulary, vocabulary_of
