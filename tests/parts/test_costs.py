@@ -20,48 +20,42 @@ from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import some_classifier, stopped_by
 
 
+def runs(*lookaheads: int, **how: int) -> list[list[Event]]:
+    """Traces of static lookaheads, 0 for none, at fixed prices."""
+    made, found = world(), list[list[Event]]()
+    for lookahead in lookaheads:
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        found.append(timed(made.run(choice, [3, 1], SAMPLINGS[0])[1].events, **how))
+    return found
+
+
 def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     """Traces made with known prices give those prices back, and a replay at them gives the traces' own length."""
-    made, sampling = world(), SAMPLINGS[0]
-    traces: list[list[Event]] = []
-    for lookahead in (0, 1, 2, 4, 6, 9):
-        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
-        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events))
+    traces = runs(0, 1, 2, 4, 6, 9)
     costs = costs_from(traces)
     assert [round(costs.verify(1, n) * 1e6) for n in (1, 2, 5, 7, 10)] == [1010, 1020, 1050, 1070, 1100]
     assert round(costs.draft(1) * 1e6) == 200 and round(costs.beginning(1) * 1e6) == 50
     assert round(costs.catch_up * 1e6) == 30 and round(costs.fixed(1) * 1e6) == 7
-    live = traces[3]
-    spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
-    priced = costs.seconds(replay([RecordedText(recorded(made, sampling).record)], partial(SameLength, 4)))
+    spent = next(e.end_ns for e in reversed(traces[3]) if isinstance(e, Verified)) * 1e-9
+    priced = costs.seconds(replay([RecordedText(recorded(world(), SAMPLINGS[0]).record)], partial(SameLength, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
 
 
 def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
     """A round without a draft is nearly all verification: the median of both would make the target alone look slow."""
-    made, sampling = world(), SAMPLINGS[0]
-    runs = [made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events for n in (1, 2, 4)]
-    alone = timed(made.run(choose("autoregressive"), [3, 1], sampling)[1].events)
-    costs = costs_from([alone, *(timed(run, telling=80_000) for run in runs)])
+    costs = costs_from([*runs(0), *runs(1, 2, 4, telling=80_000)])
     assert round(costs.fixed(1) * 1e6) == 7 and round(costs.beginning(1) * 1e6) == 50 + 80
 
 
 def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
     """Noise is made for 32 positions in one go: no median sees it, and every sample pays for it."""
-    made, sampling = world(), SAMPLINGS[0]
-    traces = []
-    for lookahead in (0, 2, 5):
-        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
-        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events, now_and_then=4_000_000))
-    assert costs_from(traces).token * 1e6 == pytest.approx(4_000 / NEW, abs=1)
+    assert costs_from(runs(0, 2, 5, now_and_then=4_000_000)).token * 1e6 == pytest.approx(4_000 / NEW, abs=1)
 
 
 def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
-    made, sampling = world(), SAMPLINGS[0]
-    queued = [timed(made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events) for n in (1, 2, 3, 4, 8)]
-    deciding = made.run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
-    assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
-    assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
+    deciding = world().run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])[1].events
+    for per_token, seconds in ((215_000, 15e-6), (200_000, 0.0)):
+        assert decision_cost([timed(deciding, per_token)], runs(1, 2, 3, 4, 8)) == pytest.approx(seconds, abs=1e-9)
 
 
 def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:

@@ -19,7 +19,7 @@ from decoding.disco.training import Labelled, label, train
 from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import CAP, RecordedSet, price_of_a_token, priced, study
+from decoding.replay.planning import CAP, RecordedSet, price_of_a_token, study
 from decoding.strategies.disco import Priced
 from decoding.training.making import TrainingStep, fastest, make_classifier
 from decoding.training.splits import Splits
@@ -130,9 +130,3 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
 def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(BadStrategy, match="at least 200 are needed"):
         make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)
-
-
-def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:
-    costs = CostModel.of_one((0.0, 1.0, 1.1), draft=0.1, draft_round=0.0, catch_up=0.0, round=0.0)
-    policy = Priced(priced(costs, tokens_per_s=1.0, follows=0.0), CAP)
-    assert policy.stops(0.99)
