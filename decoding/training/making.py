@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -53,7 +52,6 @@ class RecordedSplits:
     training: RecordedSet
     validation: RecordedSet
     test: RecordedSet
-    others: Mapping[str, RecordedSet]  # by the name of their prompt set
     greedy: RecordedSet | None  # the validation prompts, if all others were recorded at a temperature
 
 
@@ -62,15 +60,14 @@ def make_classifier(
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
     how: How = USUAL,
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> DraftClassifier:
-    """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
-    test it on. Raise `Cancelled` if the recording is cancelled."""
+    """Make the classifier and fill in its card; the caller stores it. Raise `Cancelled` if the recording is
+    cancelled."""
     how.check(pair.draft is None)
-    recorded = record(pair, material, sampling, others=others, on_progress=on_progress, cancelled=cancelled)
+    recorded = record(pair, material, sampling, on_progress=on_progress, cancelled=cancelled)
     if cancelled():
         raise Cancelled("The training was cancelled while it recorded.")
     return learn(pair, recorded, material, sampling, on_progress, how)
@@ -81,7 +78,6 @@ def record(
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> RecordedSplits:
@@ -101,7 +97,6 @@ def record(
         one("training", material.training, tails=False),
         one("validation", material.validation),
         one("test", material.test),
-        {name: one(name, prompts) for name, prompts in others.items()},
         one("greedy texts", material.validation, is_greedy=True) if pair.draft and not sampling.is_greedy else None,
     )
 
@@ -119,7 +114,7 @@ def learn(
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
-    tested = _tested(recorded, costs, classifier, thresholds, how)
+    tested = _tested(recorded, costs, classifier, thresholds)
     return dataclasses.replace(
         classifier,
         card={
@@ -147,17 +142,13 @@ def learn(
 
 
 def _tested(
-    recorded: RecordedSplits, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float], how: How
+    recorded: RecordedSplits, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, Any]:
     """Return the parts of the card that say how well it judges."""
     test = recorded.test
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
     return {
         "predicted": _predicted(test, costs, classifier, thresholds),
-        "elsewhere": {
-            name: _elsewhere(study, how.judged(how.label(study.recordings)), costs, classifier, thresholds)
-            for name, study in recorded.others.items()
-        },
         "sweep": (of_copies if test.is_undrafted else planning.sweep(test, costs, classifier) | of_copies),
     }
 
@@ -197,18 +188,6 @@ def fastest(
         return costs.tokens_per_s(counts, "estimate")
 
     return max(candidates, key=speed)
-
-
-def _elsewhere(
-    study: RecordedSet, labelled: Labelled, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
-) -> dict[str, Any]:
-    found = _measured(classifier, labelled)
-    return {
-        "prompts": len(study.recordings),
-        "auc": found.auc,
-        "calibration_error": found.calibration_error,
-        "predicted": _predicted(study, costs, classifier, thresholds),
-    }
 
 
 def _digest(prompts: Sequence[PromptItem]) -> str:

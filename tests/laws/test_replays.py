@@ -105,6 +105,7 @@ def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(dice: str) ->
 KNOWN = "static:12,tree:c/cccc,ssd:4,branches=40,backup=neural,placement=in-turn"  # what ran
 ASKED = (
     "static:3,lookup:4,suffix:0.05,memory=true,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn,"
+    "ssd:3,branches=4,backup=copy,placement=in-turn,ssd:3,branches=4,backup=ngram,placement=in-turn,"
     "tree:3/21/1"
 )
 

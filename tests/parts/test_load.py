@@ -254,7 +254,8 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
         replace(sample, load=Load(rate=2), prefill_ns=0, decode_ns=round(seconds * 1e9), timing=Timing(n * 5 * 10**8))
         for n, seconds in enumerate(took)
     ]
-    assert figures(samples, Objective())["served_per_s"] == pytest.approx(served)
+    found = figures(samples, Objective())
+    assert (found["arrived_per_s"], found["served_per_s"]) == (pytest.approx(2.0), pytest.approx(served))
 
 
 def at_loads(gains: abc.Mapping[Load, tuple[float, float, float]]) -> dict[str, Any]:
