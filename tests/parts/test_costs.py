@@ -12,10 +12,10 @@ import pytest
 from decoding.choice import choose
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel, on_line
-from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
+from decoding.prices.fit import costs_from, counted, decision_cost
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
-from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
+from decoding.trace.events import Drafted, Event, Finished, Started, Verified
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import some_classifier, stopped_by
 
@@ -70,42 +70,6 @@ def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
     for number, (count, cost) in enumerate(spent.items(), start=1):
         trace += [*([drafted(number, count)] if count else []), verified(number, cost)]
     assert [round(costs_from([trace]).verify(1, rows) * 1e9) for rows in (1, 2, 3, 4)] == [1_000, 2_500, 2_500, 4_000]
-
-
-@pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
-def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
-    first = Drafted(0, 1, 1, (1,), (), (), "limit", "fresh", 1, 0, 0)
-    trace: list[Event] = [first, Verified(0, 0, 1, "correction", 0, 0, 1_000)]
-    for number, (count, cost) in enumerate(spent.items(), start=1):
-        start, end = number * 100_000, number * 100_000 + cost
-        trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
-        trace.append(Verified(number, 0, 1, "correction", cost, end, end + 1_000))
-    costs = costs_from([trace])
-    assert costs.draft(1) * 1e9 == pytest.approx(sum(spent.values()) / sum(spent)) and costs.beginning(1) == 0.0
-    assert drafting_is_clear([trace]) is (spent[4] > spent[2])
-
-
-def test_weighing_two_sources_costs_what_its_rounds_take_beyond_their_passes() -> None:
-    """The second round copies 3 tokens. In the third the draft model first reads the 5 tokens that it has missed."""
-    costs = CostModel.of_one(
-        (0.0, *(1e-3 + 1e-4 * rows for rows in range(1, 9))), 2e-4, 5e-5, catch_up=3e-5, round=1e-5
-    )
-    drafting = costs.drafted(1, 2) + costs.catch_up + 3 * costs.late_row()
-    rounds = [
-        (0, 0, 0, 0.0),
-        (3, 0, 2, costs.verify(1, 4)),
-        (2, 2, 1, costs.verify(1, 3) + drafting),
-        (0, 0, 0, costs.verify(1, 1)),
-    ]
-    trace, now = list[Event](), 0
-    for number, (count, passes, accepted, seconds) in enumerate(rounds, start=1):
-        end = now + round((seconds + costs.fixed(1) + 40e-6) * 1e9)
-        if count:
-            source: Origin = "fresh" if passes else "copied"
-            trace.append(Drafted(number, 1, count, (1,) * count, (), (), "rule", source, passes, now, now))
-        trace.append(Verified(number, accepted, 1, "correction", 0, now, end))
-        now = end
-    assert with_mixes(costs, [trace]).mixing == pytest.approx(40e-6, abs=1e-9)
 
 
 # The model -----------------------------------------------------------------------------------------------------------

@@ -66,21 +66,6 @@ def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy
     assert plainly.greedy is plainly
 
 
-def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]
-    _, told, card = made
-    for rule in ("threshold", "priced"):
-        points = card["sweep"][rule]
-        assert [point["threshold"] for point in points] == sorted(point["threshold"] for point in points)
-        drafted = [point["drafted"] for point in points]
-        assert drafted == sorted(drafted, reverse=True)  # the stricter, the shorter
-        assert all(point["accepted"] <= point["drafted"] for point in points)
-    tuned = [p for p in card["sweep"]["threshold"] if p["threshold"] == card["thresholds"]["threshold"]]
-    assert [point["speedup"] for point in tuned] == [pytest.approx(card["predicted"]["disco:threshold"])]
-    epochs = [step.numbers for step in told if step.phase == "training"]
-    assert epochs[-1]["held_out_loss"] < epochs[0]["held_out_loss"]
-    assert all(0 <= numbers["held_out_f1"] <= 1 for numbers in epochs)
-
-
 def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:
     """A plan's rows at load used to begin with the texts that the rows for one user had written."""
     ready, asked = pair(), [choose("autoregressive"), choose("suffix", {"memory": True})]

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
-from decoding.trace.events import Drafted, Event, Started, Verified
+from decoding.prices.fit import MOST_USERS, with_loads
+from decoding.trace.events import Drafted, Event, Verified
 
 MS = 1_000_000
 COSTS = CostModel.of_one(tuple(0.010 + 0.001 * rows for rows in range(9)), 0.002, 0.0, 0.0, 0.001)
@@ -54,10 +54,3 @@ def test_beyond_the_measured_loads_a_pass_costs_what_its_rows_cost() -> None:
     assert alone.verify(16, 64) == pytest.approx(COSTS.verify(1, 8) + 56 * COSTS.row())
     assert COSTS.draft(1) < alone.draft(16) < alone.draft(MOST_USERS)
     assert alone.fixed(MOST_USERS) == pytest.approx(64 * COSTS.fixed(1))
-
-
-def test_what_the_draft_takes_for_a_prompt_is_the_difference_that_it_makes() -> None:
-    alone = {1: Started(10, 5 * MS), 2: Started(20, 9 * MS)}
-    both = {1: Started(10, 25 * MS), 2: Started(20, 49 * MS), 3: Started(9, 100 * MS)}
-    assert reading_cost(alone, both) == pytest.approx(0.002)
-    assert reading_cost(alone, {}) == 0.0
