@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.backends.contestants import ours
+from decoding.backends import ours
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.load import ONE, Load
