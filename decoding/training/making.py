@@ -16,7 +16,7 @@ from decoding.backends.pair import ModelPair
 from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
-from decoding.disco import features, judging, metrics, training
+from decoding.disco import features, metrics, training
 from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
 from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.training import Labelled
@@ -30,23 +30,7 @@ from decoding.strategies.disco import Priced
 from decoding.training.designs import USUAL, How, Network
 from decoding.training.splits import Splits
 
-# Other sets of features. If a single number does as well as the network, the card shows it.
-ABLATIONS: dict[str, Sequence[str]] = {
-    "all features": features.NAMES,
-    "as published": features.PUBLISHED,
-    "probability only": ("own",),
-    "entropy only": ("entropy",),
-    "top-k only": features.NAMES[: features.TOP],
-    "no echoes": features.GLANCE,
-    "no position": [name for name in features.QUICK if name != "position"],
-}
-ABLATIONS_OF_COPIES: dict[str, Sequence[str]] = {
-    "length of the match only": ("match",),
-    "share among the followers only": ("share",),
-    "no position": judging.MATCHES,
-}
 PARTS = ("training", "validation", "test")  # of the material
-ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
 
 
 @dataclass(frozen=True)
@@ -130,8 +114,7 @@ def learn(
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
-    judged = [how.judged(part) for part in labelled]
-    tested = _tested(recorded, judged, costs, classifier, thresholds, on_progress)
+    tested = _tested(recorded, costs, classifier, thresholds)
     return dataclasses.replace(
         classifier,
         card={
@@ -149,7 +132,7 @@ def learn(
             "shared": material.shared(),
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
-            "metrics": dataclasses.asdict(_measured(classifier, judged[2])),
+            "metrics": dataclasses.asdict(_measured(classifier, how.judged(labelled[2]))),
             "costs": costs.for_one(),
             GREEDY: for_greedy(recorded.greedy, sampling, costs, classifier) if recorded.greedy else None,
             **tested,
@@ -159,18 +142,12 @@ def learn(
 
 
 def _tested(
-    recorded: RecordedSplits,
-    judged: Sequence[Labelled],
-    costs: CostModel,
-    classifier: DraftClassifier,
-    thresholds: dict[str, float],
-    on_progress: OnProgress,
+    recorded: RecordedSplits, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, Any]:
     """Return the parts of the card that say how well it judges."""
     test = recorded.test
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
     return {
-        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_undrafted else ABLATIONS, on_progress),
         "predicted": _predicted(test, costs, classifier, thresholds),
         "sweep": (of_copies if test.is_undrafted else planning.sweep(test, costs, classifier) | of_copies),
     }
@@ -263,19 +240,6 @@ def for_greedy(
 
 def _measured(classifier: DraftClassifier, part: Labelled) -> metrics.Metrics:
     return metrics.measure(classifier(part.rows), part.accepted)
-
-
-def _ablations(
-    labelled: Sequence[Labelled], sets: Mapping[str, Sequence[str]], on_progress: OnProgress
-) -> dict[str, Any]:
-    rows = {}
-    for number, (name, columns) in enumerate(sets.items(), start=1):
-        found = _measured(
-            training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
-        )
-        rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
-        on_progress(TrainingStep("ablations", number, len(sets)))
-    return rows
 
 
 def _predicted(

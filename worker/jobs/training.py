@@ -57,7 +57,6 @@ class Train(PairOrder):
                     classifiers=len(how.networks(is_undrafted=is_undrafted)),
                     is_undrafted=is_undrafted,
                 ),
-                "ablations": 0,
             },
         )
 

@@ -71,7 +71,6 @@ def card_as_text(card: Mapping[str, Any]) -> str:
         f"{'what it looks at':20} {found['auc']:6.3f} {found['f1']:6.3f} {found['bce']:6.3f}   "
         f"calibration error {found['calibration_error']:.3f}, precision {found['precision']:.3f}, "
         f"recall {found['recall']:.3f}",
-        *(f"{name:20} {r['auc']:6.3f} {r['f1']:6.3f} {r['bce']:6.3f}" for name, r in card["ablations"].items()),
         "",
         "predicted speed-up over autoregressive, test prompts, at settings tuned on others"
         " (best: chosen on the test prompts themselves)",

@@ -11,9 +11,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
+from decoding.backends.contestants.servers.dialects.base import counters
 from decoding.backends.contestants.servers.dialects.openai import VLLM
 from decoding.core.load import Load
 from decoding.errors import ServerFailed
@@ -159,15 +161,22 @@ def vllm(speculation: dict[str, Any] | None = None) -> Iterator[str]:
             yield server.address
 
 
+def metrics(address: str) -> dict[str, float]:
+    with urlopen(f"{address}/metrics") as answer:
+        return counters(answer.read().decode(), VLLM.metrics.values())
+
+
 @pytest.mark.usefixtures("capsys")
-def test_vllm_counts_its_drafts_and_writes_the_targets_texts(tmp_path: Path) -> None:
+def test_vllm_counts_alike_in_its_answer_and_at_metrics_and_writes_the_targets_texts(tmp_path: Path) -> None:
     tokenizer = tokens_of(PAIR / "target").tokenizer
     drafted = {"method": "draft_model", "model": str(PAIR / "draft"), "num_speculative_tokens": LOOKAHEAD}
     with vllm(drafted) as on:
+        before = metrics(on)
         [(answer, events)] = asked(on, "vllm", PROMPT, tokenizer=tokenizer, max_new_tokens=32, ignore_eos=True)
-        told = reported(events)
+        told, after = reported(events), metrics(on)
         assert (len(answer.tokens), told.new_tokens, told.doubt, told.cached_tokens) == (32, 32, "", 0)
-        assert (told.num_draft_tokens or 0) >= (told.num_accepted_draft_tokens or 0) > 8
+        for ours, theirs in VLLM.metrics.items():
+            assert after.get(theirs, 0) - before.get(theirs, 0) == getattr(told, ours), theirs
         with vllm() as off:
             one, other = on_and_off(tmp_path, "vllm", on, off, "dtype=float32")
     assert [row["audit"]["divergent"] for row in (one, other)] == [0, 0]

@@ -14,6 +14,7 @@ import pytest
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.client import Client, Head
+from decoding.backends.contestants.servers.dialects.base import counters
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
@@ -192,7 +193,8 @@ def test_an_id_that_no_model_has_is_no_error_of_ours() -> None:
     assert [(sample.audit.outcome, sample.audit.position) for sample in samples] == [("divergent", 5)] * 3
 
 
-def test_counts_that_are_too_large_are_left_out_and_lies_are_named() -> None:
+def test_counts_that_cannot_be_are_left_out_and_lies_are_named() -> None:
+    assert counters('drafts{at="x"} NaN\ntokens 2\ntokens{at="y"} 3 1700\n', ["drafts", "tokens"]) == {"tokens": 5}
     with asking(altered(truthful("vllm"), '"num_spec_steps": 4', '"num_spec_steps": 4000'), "vllm") as (ask, _):
         [(_, [*_, told, _])] = ask("ab")
     assert (told.num_spec_steps, told.num_draft_tokens, told.acceptance_histogram) == (None, None, ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import pytest
@@ -25,7 +26,7 @@ from tests.kit.pairs import PROMPTS, pair
 from tests.kit.runners import RoundsDifferently
 from tests.kit.servers.formats import FORMATS, prompt_of, speaking
 from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
-from tests.kit.servers.wire import Reply, Script, altered, events, plain
+from tests.kit.servers.wire import Asked, Reply, Script, altered, events, plain
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
@@ -83,6 +84,37 @@ def test_many_requests_at_once_get_their_own_texts_at_any_load(load: Load) -> No
     with asking(truthful("vllm"), "vllm") as (ask, _):
         found = sorted(answer.text for answer, _ in ask(*texts, load=load))
     assert found == sorted(LETTERS.decode([t for step in honest(text, 12) for t in step]) for text in texts)
+
+
+def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
+    answered = itertools.count(1)
+    silent, readings = truthful("vllm"), {"n": 0}
+    grows = {
+        "spec_decode_num_drafts_total{": 4,
+        "spec_decode_num_draft_tokens_total{": 16,
+        "spec_decode_num_accepted_tokens_total{": 7,
+        **{f'spec_decode_num_accepted_tokens_per_pos_total{{position="{at}",': n for at, n in enumerate((3, 2, 1, 1))},
+        "prefix_cache_hits_total{": 8,
+    }
+
+    def script(asked: Asked) -> Reply:
+        if asked.path == "/metrics":
+            lines = (f'vllm:{name}engine="0"}} {5 + readings["n"] * count}' for name, count in grows.items())
+            return Reply(["\n".join(lines).encode()])
+        reply = silent(asked)
+        if asked.path == "/v1/completions":
+            readings["n"] = next(answered)
+            reply = Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])
+        return reply
+
+    with asking(script, "vllm") as (ask, _):
+        found = ask("ab", "c")
+    for _, told in found:
+        reported = told[-2]
+        assert reported.source == "metrics"
+        counted = (reported.num_spec_steps, reported.num_draft_tokens, reported.num_accepted_draft_tokens)
+        assert counted == (4, 16, 7) and reported.acceptance_histogram == (1, 1, 1, 0, 1)
+        assert reported.cached_tokens == 8
 
 
 def test_prefix_caches_are_kept_out_where_a_request_can_and_named_where_one_was_used() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter_ns
@@ -137,6 +137,16 @@ class AnswerReader:
         arrived_ns, queued_ns = self._arrived
         prompt = len(self.request.prompt) or (self._report and self._report.prompt_tokens) or 0
         self._tell(Started(prompt, at_ns, arrived_ns, queued_ns))
+
+    def lacks(self, figures: Iterable[str]) -> bool:
+        """Whether the answer leaves out one of these figures."""
+        return any(getattr(self._report or Reported(), name) in (None, ()) for name in figures)
+
+    def supplement(self, counts: Mapping[str, Any]) -> None:
+        """Take the server's counters for what its answer does not say. No other request was under way."""
+        lacking = {name: count for name, count in counts.items() if self.lacks([name])}
+        source: dict[str, Any] = {"source": "metrics"} if "num_draft_tokens" in lacking else {}
+        self._report = dataclasses.replace(self._report or Reported(), **lacking, **source)
 
     def end(self) -> Decoded:
         """Close the answer: what is the text, and does it fit what the server says of it?"""

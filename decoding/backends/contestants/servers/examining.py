@@ -44,6 +44,10 @@ async def _answers(server: Server) -> list[Answer]:
         found.append(_answer("remark", "model", f"{url(dialect.lists)} names no model that it serves."))
     way = "token ids" if dialect.takes_ids else "text, and it does not tell how it cuts them"
     found.append(_answer("fits" if dialect.takes_ids else "remark", "tokens", f"Prompts go to it as {way}."))
+    if dialect.metrics.get("num_draft_tokens") in await server.counts():
+        found.append(_answer("fits", "counters", f"It counts drafts at {url('/metrics')}."))
+    elif dialect.metrics:
+        found.append(_answer("remark", "counters", f"It shows no counts of drafts at {url('/metrics')}."))
     if not dialect.switches:
         sentence = "Only its start switches speculation: register one server with it and one without."
         found.append(_answer("remark", "speculation", sentence))

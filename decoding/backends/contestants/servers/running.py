@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import itertools
 import queue as queues
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,11 +20,11 @@ from decoding.backends.contestants.servers.answer import (
 )
 from decoding.backends.contestants.servers.client import Client
 from decoding.backends.contestants.servers.dialects import dialect_called
-from decoding.backends.contestants.servers.dialects.base import Dialect
+from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.core.ending import Decoded
 from decoding.core.load import NAP, ONE, Arrived, Load, RequestQueue
-from decoding.errors import BadServer, BrokenModel, ServerFailed
+from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
 from decoding.trace.events import Event, EventSink
 from decoding.trace.timing import Clock
 
@@ -54,6 +56,7 @@ class Server:
         self.dialect: Dialect = dialect_called(spec.dialect)
         self.client = Client(spec, reach)
         self.model = spec.model
+        self.needs_counters = bool(self.dialect.metrics)
 
     async def meet(self) -> None:
         """Ask what it serves. Refuse it if that is another model than the endpoint names."""
@@ -74,6 +77,28 @@ class Server:
             return [name for name in self.dialect.names(listed) if 0 < len(name) <= LONGEST_NAME]
         except (ValueError, AttributeError, TypeError):
             return []
+
+    async def counts(self) -> dict[str, float]:
+        """The server's counters of speculative decoding; empty if it shows none."""
+        if not self.needs_counters:
+            return {}
+        with contextlib.suppress(DrafthouseError):
+            head, raw = await self.client.get("/metrics")
+            if head.status == 200:
+                names = *self.dialect.metrics.values(), self.dialect.accepted_at
+                return counters(raw.decode("utf-8", errors="replace"), names)
+        self.needs_counters = False
+        return {}
+
+    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Any]:
+        """Subtract two readings of the counters, by our names. A server that was started anew in between gives None."""
+        grown = {its: whole(after[its] - value) for its, value in before.items() if its in after}
+        found = {ours: grown[its] for ours, its in self.dialect.metrics.items() if its in grown}
+        at = [grown.get(f"{self.dialect.accepted_at} {position}") for position in range(LONGEST_DRAFT)]
+        accepted = [count for count in itertools.takewhile(lambda count: count is not None, at) if count is not None]
+        edges = [found.get("num_spec_steps") or 0, *accepted, 0]
+        histogram = tuple(more - less for more, less in itertools.pairwise(edges))
+        return {**found, "acceptance_histogram": histogram if accepted and min(histogram) >= 0 else ()}
 
 
 class Loop:
@@ -235,9 +260,16 @@ class Servers(Contestant):
     async def _decoded(
         self, server: Server, arrived: Arrived[Request], clock: Clock, load: Load, answer: AnswerReader
     ) -> Decoded:
+        is_single = load == ONE
         server.dialect.require(arrived.request.sampling)
-        arrived_ns, queued_ns = (0, 0) if load == ONE else (arrived.at_ns, clock.now() - arrived.at_ns)
-        await ask_until_answered(
+        before = await server.counts() if is_single else {}
+        arrived_ns, queued_ns = (0, 0) if is_single else (arrived.at_ns, clock.now() - arrived.at_ns)
+        asked = ask_until_answered(
             server.client, server.dialect, server.model, answer, arrived_ns, queued_ns, self._sleep
         )
+        await asked
+        if not answer.lacks(server.dialect.metrics):
+            server.needs_counters = False
+        elif before:
+            answer.supplement(server.since(before, await server.counts()))
         return answer.end()

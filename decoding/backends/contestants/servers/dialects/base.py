@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
 
 LARGEST = 2**31 - 1  # of any number; databases hold no larger one in a column of whole numbers
 LONGEST_DRAFT = 1024  # tokens that one verification may read
+
+POSITION = re.compile(r'[{,]position="(\d{1,4})"')
 
 Json = dict[str, Any]
 
@@ -55,6 +59,8 @@ class Dialect(ABC):
     cache: ClassVar[str]  # how its prefix cache is kept out, in words
     switches: ClassVar[bool] = False  # whether a request can switch speculation
     goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
+    metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics
+    accepted_at: ClassVar[str] = ""  # their counter at /metrics of accepted tokens, with a label `position`
 
     @abstractmethod
     def body(self, request: Request, model: str) -> Json:
@@ -121,3 +127,20 @@ def text_of(value: object) -> str:
 
 def table(value: object) -> Json:
     return value if isinstance(value, dict) else {}
+
+
+def counters(exposition: str, names: Iterable[str]) -> dict[str, float]:
+    """Sum the counters of these names over all labels but `position`, which stands behind the name, from Prometheus'
+    text format. One that is missing or no finite number is left out."""
+    found: dict[str, float] = {}
+    wanted = set(names)
+    for line in exposition.splitlines():
+        name = line.partition("{")[0].partition(" ")[0]
+        if name in wanted:
+            if position := POSITION.search(line):
+                name = f"{name} {position[1]}"
+            try:
+                found[name] = found.get(name, 0.0) + float(line.rpartition("}")[2].split()[0 if "}" in line else 1])
+            except (ValueError, IndexError):
+                continue
+    return {name: value for name, value in found.items() if math.isfinite(value)}

@@ -165,6 +165,13 @@ class VLLM(OpenAIWithIds):
     reader = VllmReader
     programs = ("vllm",)
     cache = "cache_salt, new for each request"
+    metrics: ClassVar = {
+        "num_spec_steps": "vllm:spec_decode_num_drafts_total",
+        "num_draft_tokens": "vllm:spec_decode_num_draft_tokens_total",
+        "num_accepted_draft_tokens": "vllm:spec_decode_num_accepted_tokens_total",
+        "cached_tokens": "vllm:prefix_cache_hits_total",
+    }
+    accepted_at = "vllm:spec_decode_num_accepted_tokens_per_pos_total"
 
     def body(self, request: Request, model: str) -> Json:
         return {**super().body(request, model), "cache_salt": uuid4().hex, "return_token_ids": True}
