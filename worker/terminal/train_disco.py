@@ -15,6 +15,7 @@ from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import command
 from worker.terminal.options import BadArguments
+from worker.terminal.studying import carry_out
 
 
 def run(argv: Sequence[str]) -> None:
@@ -34,8 +35,6 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(args, drafting=drafting)
     out = args.out or _beside(bench)
     require_folder(out)
-
-    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
     pair, start = bench.pair, str(args.start) if args.start else None
     if start:
