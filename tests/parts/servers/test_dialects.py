@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.dialects import DIALECTS
+from decoding.backends.contestants.servers.dialects.llamacpp import LlamaCppReader
 from decoding.choice import choose
+from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
@@ -72,10 +76,15 @@ def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_report
 
 def test_tokens_of_one_verification_are_one_delivery_though_each_has_an_event_of_its_own() -> None:
     steps = in_steps(range(12))
-    with asking(speaking("llamacpp", lambda *_: steps, LETTERS.decode)) as (ask, _):
+    script = speaking("llamacpp", lambda *_: steps, LETTERS.decode)
+    with asking(script) as (ask, _):
         [(_, told)] = ask("ab")
     burst = [len(event.tokens) for event in told if isinstance(event, Delivered)]
     assert sum(burst) == 12 and len(burst) <= len(steps)
+    reader = LlamaCppReader(Request(server_choice(), [0, 1], Sampling(), 0, Ending(())))
+    sent = script(Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})).pieces[:-1]
+    is_same = [reader.piece(json.loads(one.removeprefix(b"data: "))).is_same_step for one in sent]
+    assert is_same == [place > 0 for step in steps for place in range(len(step))]
 
 
 @pytest.mark.parametrize("load", [Load(3), Load(rate=400)], ids=str)
