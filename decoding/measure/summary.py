@@ -16,7 +16,6 @@ from decoding.core.load import ONE, Load
 from decoding.disco.prices import about
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
-from decoding.measure.drift import drift
 from decoding.measure.sample import AUDIT_OUTCOMES, SampleResult
 from decoding.measure.speedups import (
     Race,
@@ -144,7 +143,6 @@ def _row(choice: Choice, runner: str, samples: Sequence[SampleResult], judged: R
         "num_draft_passes": _sum(s.num_draft_passes for s in samples),
         "acceptance_histogram": _added(s.acceptance_histogram for s in samples),
         "acceptance_by_position": [a / d for a, d in by_position],
-        "drift": drift(each for sample in samples for each in sample.estimated),
         "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         **accounting.rates([s.hits for s in samples if s.hits]),

@@ -13,7 +13,6 @@ from decoding.core.loop import never
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording, record, undrafted
-from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem
@@ -32,16 +31,14 @@ def record_texts(
     prompts: Sequence[PromptItem],
     sampling: Sampling,
     tail_depth: int = 0,
-    trees: Sequence[LikeliestPaths] = (),
     *,
     texts: Mapping[str, Sequence[int]] = MappingProxyType({}),
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> list[Recording]:
     """Return one recording per prompt, in their order; fewer after a cancellation. An unusable prompt is refused before
-    any text is written. `texts`, by prompt, are those of an earlier run with the same settings. `trees` are for replays
-    of likeliest paths; a `tail_depth` of 0 records no tails. Of a target alone, there is no draft to record along the
-    texts."""
+    any text is written. `texts` are those that a run of the same settings wrote. A `tail_depth` of 0
+    records no tails. Of a target alone, there is no draft to record along the texts."""
     if pair.bridge:
         require_scores(pair.bridge.method, "A recording")
     writer = (WRITER if sampling.fixes_the_text else DEEP_WRITER) if pair.draft else COPIER
@@ -53,15 +50,13 @@ def record_texts(
         text = texts.get(prompt.id) or comparison.decode(SampleKey(writer, prompt, 0), Recorder()).tokens
         if cancelled():
             break  # the text is incomplete
-        found.append(_recorded(comparison, prompt, text, tail_depth, trees))
+        found.append(_recorded(comparison, prompt, text, tail_depth))
         on_progress(len(found))
     return found
 
 
 @torch.inference_mode()
-def _recorded(
-    comparison: Measurement, prompt: PromptItem, text: Sequence[int], depth: int, trees: Sequence[LikeliestPaths]
-) -> Recording:
+def _recorded(comparison: Measurement, prompt: PromptItem, text: Sequence[int], depth: int) -> Recording:
     pair, sampling, tokens = comparison.models, comparison.sampling, comparison.tokens(prompt)
     end_tokens = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     if pair.draft is None:
@@ -75,6 +70,5 @@ def _recorded(
         end_tokens=end_tokens,
         max_new_tokens=sampling.max_new_tokens,
         tail_depth=depth,
-        trees=trees,
         judge=None if sampling.fixes_the_text else pair.target,
     )

@@ -1,11 +1,8 @@
-"""Texts are written and recorded prompt by prompt, and those of earlier runs are taken as they are."""
+"""Texts are written and recorded prompt by prompt."""
 
 from __future__ import annotations
 
-import itertools
-
 import pytest
-import torch
 
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
@@ -25,24 +22,8 @@ def test_a_cancelled_recording_leaves_no_half_text() -> None:
     assert all(len(recording.matches) == 20 for recording in found)
 
 
-def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> None:
-    asked = itertools.count()
-    found = record_texts(pair(), PROMPTS, SHARED, cancelled=lambda: next(asked) > 0)
-    assert found == []
-
-
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
         record_texts(pair(), [*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, on_progress=told.append)
     assert not told
-
-
-def test_texts_of_an_earlier_run_are_recorded_as_those_written_now() -> None:
-    written = record_texts(pair(), PROMPTS, SHARED, 5)
-    texts = {each.prompt: each.tokens[each.prompt_tokens :] for each in written}
-    asked = itertools.count()
-    again = record_texts(pair(), PROMPTS, SHARED, 5, texts=texts, cancelled=lambda: next(asked) > len(PROMPTS))
-    for one, other in zip(written, again, strict=True):
-        assert one.record == other.record
-        assert torch.equal(one.static, other.static) and torch.equal(one.tails, other.tails)

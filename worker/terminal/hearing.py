@@ -31,7 +31,6 @@ from worker.jobs.comparison.messages import (
 from worker.messages import JobProgress, PairLoaded, Report
 from worker.terminal.arguments import Arguments
 from worker.terminal.ending import Interrupt
-from worker.terminal.guarded import opening
 from worker.terminal.progress import ProgressLines, described, say
 
 NAMED = 8  # reasons why samples are left out; of more only the number of samples
@@ -106,9 +105,7 @@ class Heard:
     def _step(self, step: JobProgress) -> None:
         if self._interrupt.is_asked:
             raise KeyboardInterrupt
-        if step.phase == READING:
-            opening(step.done < step.due)
-        else:
+        if step.phase != READING:
             self._lines.show(step)
 
     def _loaded(self, loaded: PairLoaded) -> None:

@@ -80,10 +80,9 @@ def notes(baseline: str) -> list[str]:
 
 
 def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Hits, backups, lost drafts, prices and drift of each strategy that has them, under load too."""
+    """Hits, lost drafts and prices of each strategy that has them, under load too."""
     return [
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
-        *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
         *(f"{row['label']} differs by a tie in {row['tie_in']}" for row in strategies if row.get("tie_in")),
         *(
@@ -92,7 +91,6 @@ def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
             if row.get("captures")
         ),
         *(f"{row['label']}: {row['price']['sentence']}" for row in strategies if row.get("price")),
-        *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
     ]
 
 

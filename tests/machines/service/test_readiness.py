@@ -22,9 +22,9 @@ from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from tests.kit.live import valkey  # noqa: F401
+from tests.kit.servers.authority import HERE, Authority
 from tests.kit.stores import bucket, s3_server  # noqa: F401
 from tests.kit.web import web
-from tests.parts.servers.authority import HERE, Authority
 from webapp.config import readiness, status
 from webapp.config.door import Door
 from webapp.core import fingerprints

@@ -15,13 +15,13 @@ from decoding.backends.contestants.servers.endpoint import EndpointSpec
 from decoding.backends.contestants.servers.guard import allowed
 from tests.kit.comparisons import is_whole, succeeded
 from tests.kit.linux import LINUX
+from tests.kit.servers.authority import Authority
+from tests.kit.servers.formats import speaking
+from tests.kit.servers.stage import greedy_steps, streamed_words
+from tests.kit.servers.wire import Asked, Reply, Script, Wire, events, serving
 from tests.machines.worker import killing
 from tests.machines.worker.conftest import DEADLINE, prompts, until
 from tests.machines.worker.killing import killable_worker
-from tests.parts.servers.authority import Authority
-from tests.parts.servers.formats import speaking
-from tests.parts.servers.weights import greedy_steps, streamed_words
-from tests.parts.servers.wire import Asked, Reply, Script, Wire, events, serving
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons import trace

@@ -105,7 +105,6 @@ def content(found: Classifier) -> dict[str, Any]:
         "own_rule": own if own in rules else next(iter(rules), ""),
         "design": DESIGNS[design],
         "sharing": sharing_sentence(found.card),
-        "ablations": reading.ablations(found.card),
         "predicted": sorted(reading.predicted_in(found.card).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
         "page": {
