@@ -12,6 +12,7 @@ from decoding.measure.devices import devices_in, works_at_once
 from decoding.measure.latency import overloaded
 from decoding.measure.request_times import PER_OCTAVE
 from tests.kit import make
+from webapp.comparisons import frames
 from webapp.comparisons.figures import sum_up, verdict_of
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.comparisons.report import pinned, report
@@ -139,6 +140,21 @@ def test_runs_of_unlike_loads_are_never_compared_and_lists_tell_them_apart(world
     decoded.refresh_from_db()
     said = report(decoded)
     assert verdict_of(decoded) == (said["sentence"], said["doubt"])
+
+
+def test_a_page_draws_speeds_of_decoding_for_one_user_and_of_whole_requests_under_load(decoded):
+    Sample.objects.update(numbers=Sample.objects.first().numbers | {"prefill_ns": 10**9, "decode_ns": 2 * 10**9})
+    timing = {"arrived_ns": 0, "queued_ns": 3 * 10**9}
+    for sample in Sample.objects.all():
+        sample.numbers["timing"] = {**sample.numbers["timing"], **timing}
+        sample.save()
+    rows = [frames.row(sample) for sample in frames.drawn(Sample.objects.filter(run__strategy="static"))]
+    assert {row["span"][1] for row in rows} == {3 * 10**9}
+    for row in rows:
+        sample = Sample.objects.get(pk=row["id"])
+        under_load = sample.new_tokens / 6  # 3 s in the queue, 3 s served
+        expected = sample.tokens_per_s if sample.run.load == ONE else under_load
+        assert row["speed"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(world, ready, decoded):
