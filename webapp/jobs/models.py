@@ -249,7 +249,6 @@ class Worker(models.Model):
     versions = models.JSONField(default=dict)
     marks = models.JSONField(default=dict)  # of its machine's health when it was last seen: worker/evidence.py
     memory = models.BigIntegerField(null=True)  # bytes, where a draft of its queue has most; null: it does not say
-    cached = models.JSONField(default=list)  # models that lie on its machine's disk, by the hash of what they hold
     others = models.FloatField(null=True)  # share of its machine's cores that other programs used lately
     clock = models.DateTimeField(null=True)  # what its machine's clock said when it was last seen
     started = models.DateTimeField(default=timezone.now)

@@ -57,9 +57,7 @@ HOSTILE = {
     "too many names": many(16_000),
     "a long name": {"x" * 900_000: 1},
     "too many strategies": {"strategies": [{}] * 200_000},
-    "strategies with unknown names": {"strategies": [many(200)] * 32},
     "a long parameter": {"strategies": [{"strategy": "static", "params": {"x" * 500_000: "y" * 400_000}}]},
-    "stops of the wrong kind": {"sampling": {"stop": [{"a": [1] * 500}] * 16}},
     "a long id": {"pair": "x" * 1_000_000, "dataset": 10**39},
 }
 
@@ -79,11 +77,9 @@ def test_more_values_than_a_body_may_hold_are_counted_before_they_are_read(monke
     for text in ('{"a":' + "[" * 200, "[" + "0," * 200, '{"a":"b",' * 200, '["' + '","' * 200, quoted):
         with pytest.raises(ValueError, match="more than 100 values"):
             strict_json.loads(text, most=100)
-
-
-@pytest.mark.parametrize("text", ['["' + 'one, [two], {three}, \\"four\\"; ' * 200 + '"]', '{"a": [1, 2, {"b": "c"}]}'])
-def test_commas_and_brackets_within_a_text_are_no_values(text):
-    assert strict_json.loads(text, most=10) == json.loads(text)
+    monkeypatch.undo()
+    for text in ('["' + 'one, [two], {three}, \\"four\\"; ' * 200 + '"]', '{"a": [1, 2, {"b": "c"}]}'):
+        assert strict_json.loads(text, most=10) == json.loads(text)  # commas and brackets within a text are no values
 
 
 @pytest.mark.parametrize(
@@ -105,8 +101,6 @@ def test_more_than_any_page_sends_is_refused(world):
     refused = client.post("/api/v1/teams/", too_long)
     assert (refused.status_code, refused.json()["code"]) == (413, "too-large")
     assert client.post("/api/v1/datasets/", too_long).status_code == 201
-    answer = world.api(world.alice).get("/api/v1/jobs/?ordering=" + ",".join(["created"] * 3000))
-    assert (answer.status_code, answer.json()["field"]) == (400, "ordering")
     answer = world.page(world.alice).post("/comparisons/new/", {f"field{number}": "1" for number in range(501)})
     assert answer.status_code == 400
     part = '--x\r\nContent-Disposition: form-data; name="{0}"; filename="{0}"\r\n\r\n1\r\n'

@@ -36,46 +36,19 @@ class Long:
             yield LINE
 
 
-class Slow:
-    """A view that is at work until it is let go, and the answers it has made."""
-
-    def __init__(self) -> None:
-        self.began, self.may_go = threading.Event(), threading.Event()
-        self.made: list[FileResponse] = []
-
-    def answer(self) -> FileResponse:
-        self.began.set()
-        self.may_go.wait(PATIENCE)
-        self.made.append(FileResponse(Path(__file__).open("rb")))  # noqa: SIM115  the answer closes it
-        return self.made[-1]
-
-
-class Crowd:
-    """Requests at work. None leaves before as many as may are in."""
-
-    def __init__(self) -> None:
-        self.full = threading.Barrier(AT_WORK)
-        self.now = self.most = 0
-        self.lock = threading.Lock()
-
-    def work(self) -> None:
-        with self.lock:
-            self.now += 1
-            self.most = max(self.most, self.now)
-        self.full.wait(PATIENCE)
-        with self.lock:
-            self.now -= 1
-
-
-inside = Crowd()
-gate = threading.Event()
-slow = Slow()
+full = threading.Barrier(AT_WORK)
+inside = threading.Semaphore(AT_WORK)
+began, gate = threading.Event(), threading.Event()
 answers: list[Long] = []
+files: list[FileResponse] = []
 held: list[BaseDatabaseWrapper] = []
 
 
 def hold(request: HttpRequest) -> HttpResponse:
-    inside.work()
+    """Leave when as many as may are in; fail if one more is."""
+    assert inside.acquire(blocking=False)
+    full.wait(PATIENCE)
+    inside.release()
     return HttpResponse("done")
 
 
@@ -84,8 +57,11 @@ def long(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(answers[-1].lines())
 
 
-def file(request: HttpRequest) -> FileResponse:
-    return slow.answer()
+def wait_at_gate(request: HttpRequest) -> FileResponse:
+    began.set()
+    gate.wait(PATIENCE)
+    files.append(FileResponse(Path(__file__).open("rb")))  # noqa: SIM115  the answer closes it
+    return files[-1]
 
 
 def broken(request: HttpRequest) -> StreamingHttpResponse:
@@ -98,17 +74,11 @@ def broken(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(lines())
 
 
-def wait_at_gate(request: HttpRequest) -> HttpResponse:
-    gate.wait(PATIENCE)
-    return HttpResponse("done")
-
-
 urlpatterns = [
     path("gate/", wait_at_gate),
     path("done/", lambda request: HttpResponse("done")),
     path("hold/", hold),
     path("long/", long),
-    path("file/", file),
     path("broken/", broken),
 ]
 
@@ -117,7 +87,9 @@ urlpatterns = [
 def server(settings) -> InTurns:
     """All that stands between the network and a view, with views of these tests."""
     settings.ROOT_URLCONF, settings.ALLOWED_HOSTS = __name__, ["testserver"]
-    answers.clear()
+    for each in (answers, files, held):
+        each.clear()
+    gate.clear()
     return InTurns()
 
 
@@ -127,12 +99,24 @@ async def ask(server: InTurns, address: str, **headers: str) -> HttpResponse | S
 
 
 def test_so_many_are_at_work_and_the_rest_waits(server):
-    async def crowd() -> list[int]:
-        answers = await asyncio.gather(*(ask(server, "/hold/") for _ in range(AT_WORK * 3)))
-        return [answer.status_code for answer in answers]
+    async def crowd() -> set[int]:
+        asked = await asyncio.gather(*(ask(server, "/hold/") for _ in range(AT_WORK * 3)))
+        return {answer.status_code for answer in asked}
 
-    assert asyncio.run(crowd()) == [200] * AT_WORK * 3
-    assert inside.most == AT_WORK
+    assert asyncio.run(crowd()) == {200}
+
+
+def test_nobody_takes_all_turns(server):
+    async def crowd() -> None:
+        busy = [asyncio.create_task(ask(server, "/gate/", Authorization="Bearer mine")) for _ in range(2 * AT_WORK)]
+        for _ in range(AT_WORK - EACH):  # these are answered while all of mine wait
+            assert (await ask(server, "/done/", Authorization="Bearer other")).status_code == 200
+        assert not any(task.done() for task in busy)
+        gate.set()
+        for answer in await asyncio.gather(*busy):
+            answer.close()
+
+    asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
 
 
 def test_who_reads_slowly_keeps_no_turn_from_others(server):
@@ -151,7 +135,7 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
     """Pieces made before the end of the right are sent; then the connection breaks, so the answer does not look
     complete."""
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.01)
-    answers.append(Long())
+    made = Long()
     is_over, was_checked = threading.Event(), threading.Event()
 
     def holding(keys: Iterable[object]) -> set[object]:
@@ -163,48 +147,32 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
     right = Condition(holding, "anything", Gone("It was revoked."))
 
     async def read() -> None:
-        pieces = _by_turns(iter(line.encode() for line in answers[0].lines()), server._slots, (right,))
+        pieces = _by_turns(iter(line.encode() for line in made.lines()), server._slots, (right,))
         with pytest.raises(Revoked, match="It was revoked"):
             async for _ in pieces:
                 is_over.set()
                 await asyncio.to_thread(was_checked.wait, PATIENCE)
 
     asyncio.run(asyncio.wait_for(read(), PATIENCE))
-    assert is_over.is_set() and answers[0].made < COUNT
+    assert is_over.is_set() and made.made < COUNT
 
 
-def test_a_long_answer_that_breaks_off_keeps_no_connection(server):
-    async def read() -> None:
+def test_an_answer_that_breaks_off_or_whose_client_went_away_keeps_nothing_open(server):
+    async def break_off() -> None:
         with pytest.raises(OSError, match="A file is gone"):
             await anext(aiter(await ask(server, "/broken/")))
 
-    asyncio.run(read())
-    assert [one.connection for one in held] == [None]
-
-
-def test_the_answer_of_a_client_that_went_away_is_closed(server):
     async def go_away() -> None:
-        asking = asyncio.create_task(ask(server, "/file/"))
-        await asyncio.to_thread(slow.began.wait, PATIENCE)
+        began.clear()
+        asking = asyncio.create_task(ask(server, "/gate/"))
+        await asyncio.to_thread(began.wait, PATIENCE)
         asking.cancel()
         await asyncio.sleep(0)  # the cancellation arrives before the answer is made
-        slow.may_go.set()
+        gate.set()
         with pytest.raises(asyncio.CancelledError):
             await asking
 
+    asyncio.run(break_off())
+    assert [one.connection for one in held] == [None]
     asyncio.run(asyncio.wait_for(go_away(), PATIENCE))
-    assert [answer.closed for answer in slow.made] == [True]
-
-
-def test_nobody_takes_all_turns(server):
-    gate.clear()
-
-    async def crowd() -> None:
-        busy = [asyncio.create_task(ask(server, "/gate/", Authorization="Bearer mine")) for _ in range(2 * AT_WORK)]
-        for _ in range(AT_WORK - EACH):  # these are answered while all of mine wait
-            assert (await ask(server, "/done/", Authorization="Bearer other")).status_code == 200
-        assert not any(task.done() for task in busy)
-        gate.set()
-        assert {answer.status_code for answer in await asyncio.gather(*busy)} == {200}
-
-    asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
+    assert [answer.closed for answer in files] == [True]

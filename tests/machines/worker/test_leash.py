@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.linux import LINUX
-from tests.kit.processes import state
-from tests.machines.worker.conftest import until
+from tests.kit.processes import state, until
 from worker import leash
 
 ROOT = Path(__file__).parents[3]

@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 from django.db import OperationalError, connection
 
-from tests.machines.worker.conftest import until
+from tests.kit.processes import until
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Worker
@@ -33,7 +33,6 @@ def held(launch, monkeypatch) -> Job:
         ("", "w1 went down with its supervisor and", False),
         ("-9", "w1 was ended by SIGKILL and", False),
         ("-11", "w1 was ended by SIGSEGV and", True),
-        ("1", "w1 ended with exit code 1 and", True),
         (None, "w1 was ended and has started again.", False),
     ],
 )
