@@ -79,7 +79,7 @@ def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, 
     client, form = world.page(world.bob), {
         "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": ["static", "threshold"],
         "static.lookahead": "2, 4", "threshold.threshold": "0.5", "threshold.cap": "9", "threshold.adaptive": "true",
-        "temperature": "0", "max_new_tokens": "8", "repeats": "1",
+        "temperature": "0", "max_new_tokens": "8", "repeats": "1", "ignore_eos": "on",
     }  # fmt: skip
     assert "4 runs × 3 prompts" in client.post("/comparisons/new/", {**form, "plan": ""}).content.decode()
     for changes, told in (
@@ -94,6 +94,7 @@ def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, 
     answer = client.post("/comparisons/new/", {**form, "launch": ""})
     made = Comparison.objects.get()
     assert answer["Location"] == f"/comparisons/{made.pk}/"
+    assert made.sampling["ignore_eos"] is True
     labels = [run.label for run in made.runs.all()]
     assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
 
