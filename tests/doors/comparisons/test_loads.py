@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.db import IntegrityError, transaction
 
 from decoding.core.load import ONE, Load
 from decoding.measure.devices import devices_in, works_at_once
@@ -89,13 +88,6 @@ def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world,
         assert answer.status_code == 400 and field in answer.json()["field"], answer.json()
         assert words in answer.content.decode()
     assert not Comparison.objects.exists()
-
-
-def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(by):
-    comparison = make.comparison(by)
-    for columns in ({"concurrency": 4, "rate": 2.0}, {"concurrency": None}, {"concurrency": 257}):
-        with pytest.raises(IntegrityError), transaction.atomic():
-            Run.objects.filter(comparison=comparison).update(**columns)
 
 
 def test_every_load_has_its_own_baseline_verdict_and_ranking(world, decoded):
