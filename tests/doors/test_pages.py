@@ -13,8 +13,7 @@ from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.core.templatetags.trail import CRUMBS
 from webapp.jobs import services as jobs
-from webapp.registry import services as registry
-from webapp.registry.models import LanguageModel, Pair, Readiness
+from webapp.registry.models import LanguageModel, Pair
 
 
 def trail(answer) -> list[tuple[str, str]]:
@@ -97,13 +96,6 @@ def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, 
     assert made.sampling["ignore_eos"] is True
     labels = [run.label for run in made.runs.all()]
     assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
-
-
-def test_a_page_while_it_waits_asks_again_and_a_finished_one_does_not(world, by):
-    model, client = make.model(by), world.page(world.victor)
-    assert b"delay:2s" in client.get(f"/models/{model.pk}/").content
-    registry.model_was_checked(model=model, state=Readiness.READY)
-    assert b"delay:2s" not in client.get(f"/models/{model.pk}/").content
 
 
 def test_an_entry_is_deleted_on_its_own_page_and_restored_at_once_or_from_the_bin(world, ready):
