@@ -61,29 +61,24 @@ def test_a_template_names_columns_and_reaches_nothing_else(world):
     assert "makes a prompt of 100,000,000 characters; 1,000,000 are the most" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    ("file_name", "text", "told"),
-    [
-        ("p.jsonl", '{"text": "a"}\n{"text": \n', "line 2 is broken"),
-        ("p.jsonl", '{"text": "a\\ud800"}', "surrogate"),
-        ("p.jsonl", "[" * 100_000, "not JSON"),
-        ("p.csv", "a,b\n1,2\n", "none of them is known"),
-        ("../p.txt", "x", "ending"),
-    ],
-)
-def test_what_cannot_be_read_is_told_with_its_place(world, file_name, text, told):
-    answer = post(world, name="x", file_name=file_name, text=text)
-    assert answer.status_code == 400
-    assert told in answer.json()["detail"]
+UNREADABLE = [
+    ("p.jsonl", '{"text": "a"}\n{"text": \n', "line 2 is broken"),
+    ("p.jsonl", '{"text": "a\\ud800"}', "surrogate"),
+    ("p.jsonl", "[" * 100_000, "not JSON"),
+    ("p.csv", "a,b\n1,2\n", "none of them is known"),
+    ("../p.txt", "x", "ending"),
+]
+
+
+def test_what_cannot_be_read_is_told_with_its_place_and_a_set_is_given_once(world, by):
+    for file_name, text, told in UNREADABLE:
+        answer = post(world, name="x", file_name=file_name, text=text)
+        assert (answer.status_code, told in answer.json()["detail"]) == (400, True)
     assert not Dataset.objects.exists() and not Upload.objects.exists()
-
-
-def test_a_set_is_given_once_and_parquet_and_endless_rows_are_refused_in_words(world, by):
-    upload = make.upload(by, {"p.txt": b"one"})
-    assert post(world, name="x", text="y", upload=str(upload.pk)).status_code == 400
     upload = make.upload(by, {"p.parquet": b"PAR1\x00\xff"})
     answer = post(world, name="x", upload=str(upload.pk))
     assert (answer.status_code, answer.json()["field"]) == (400, "upload")
+    assert post(world, name="x", text="y", upload=str(upload.pk)).status_code == 400
     upload = make.upload(by, {"p.csv": b"text,more\n" + b"x," * 600_000})
     assert "too long for a preview" in post(world, "preview/", upload=str(upload.pk)).json()["detail"]
 
