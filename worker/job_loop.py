@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from importlib import metadata
 
@@ -164,7 +165,7 @@ class JobLoop:
             versions=_versions(),
             machine=gauges.boot() or socket.gethostname(),
             memory=_memory(self.queue),
-            marks=evidence.marks().to_dict(),
+            marks=asdict(evidence.marks()),
             others=noise.share_of_others(before, self._mark),
         )
         heartbeat.beat()

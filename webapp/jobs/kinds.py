@@ -24,7 +24,6 @@ class Kind:
     takes_loads: bool = False  # its arguments may hold numbers of users at once
     uses_classifier: bool = False  # its arguments may hold the id of a classifier of the pair
     takes_lookahead: bool = False  # what it makes is compared with a fixed lookahead, which the launcher names
-    takes_more_prompts: bool = False  # its arguments may hold the id of a further prompt set
     samples: Callable[[Any], int] | None = None  # counts what it decodes at most, by decoding's workload.Recipe
     page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
 

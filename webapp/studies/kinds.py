@@ -39,7 +39,6 @@ PAPERS = Kind(
     parts="samples",
     keeps_parts=True,
     uses_classifier=True,
-    takes_more_prompts=True,
     samples=of_papers,
     page="study",
 )

@@ -13,9 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.live import layer, valkey  # noqa: F401
+from tests.kit.live import address, layer, valkey  # noqa: F401
 from tests.kit.stores import bucket, s3_server  # noqa: F401
-from tests.machines.browser.conftest import address  # noqa: F401
 from webapp.registry.models import Dataset
 from webapp.uploads.models import Chunk, Upload
 from webapp.uploads.reading import FileReader

@@ -14,7 +14,7 @@ import kombu
 import pytest
 import redis
 
-from tests.parts.servers.authority import HERE, Authority
+from tests.kit.servers.authority import HERE, Authority
 from webapp.config import environment
 
 ROOT = Path(__file__).parents[3]

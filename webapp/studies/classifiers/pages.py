@@ -20,7 +20,7 @@ from webapp.jobs.models import FINAL, Job
 from webapp.jobs.work import lines, work_of
 from webapp.registry.recipe_fields import SamplingFields
 from webapp.studies import plans, reading
-from webapp.studies.classifiers import cross_sets, serializers, services
+from webapp.studies.classifiers import serializers, services
 from webapp.studies.models import Classifier, Training
 
 SCRIPT = "js/pages/classifier.js"
@@ -100,13 +100,11 @@ def content(found: Classifier) -> dict[str, Any]:
         "entry": found,
         "card": found.card,
         "training": training,
-        "cross": cross_sets.table(found.pair),
         "verdict": reading.verdict_of_classifier(found),
         "rules": rules,
         "own_rule": own if own in rules else next(iter(rules), ""),
         "design": DESIGNS[design],
         "sharing": sharing_sentence(found.card),
-        "ablations": reading.ablations(found.card),
         "predicted": sorted(reading.predicted_in(found.card).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
         "page": {
