@@ -14,7 +14,7 @@ from typing import Any
 
 import psycopg.errors
 import pytest
-from django.db import DatabaseError, OperationalError
+from django.db import OperationalError
 
 from tests.kit.web import prepare, web
 from webapp.core.disk import is_disk_full
@@ -33,18 +33,6 @@ def test_an_error_that_comes_of_a_full_disk_is_known():
         assert is_disk_full(error)
     for error in (denied, caused(OperationalError("gone"), psycopg.errors.AdminShutdown()), None):
         assert not is_disk_full(error)
-
-
-def test_sqlite_says_so_too(tmp_path):
-    with closing(sqlite3.connect(tmp_path / "small.sqlite3")) as small:
-        small.execute("PRAGMA max_page_count = 4")
-        small.execute("CREATE TABLE t (x)")
-        with pytest.raises(sqlite3.OperationalError) as told:
-            small.execute("INSERT INTO t VALUES (zeroblob(100000))")
-        assert is_disk_full(caused(DatabaseError(), told.value))
-        with pytest.raises(sqlite3.OperationalError) as told:
-            small.execute("SELECT * FROM nothing")
-        assert not is_disk_full(told.value)
 
 
 @pytest.fixture

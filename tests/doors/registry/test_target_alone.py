@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 
 import pytest
 from django.urls import reverse
 
-from decoding.backends.without_draft import runnable, those_that_run
+from decoding.backends.without_draft import those_that_run
 from decoding.backends.without_draft import usual as usual_alone
 from decoding.strategies import STRATEGIES
 from tests.kit import make
-from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
 from webapp.registry import services
@@ -92,19 +90,6 @@ def test_studies_and_a_classifier_of_copies_are_launched_trained_and_added(world
     assert run["params"]["classifier"] == str(Classifier.objects.get().pk)
 
 
-def test_pages_of_pair_and_classifier_lead_to_what_the_target_can_run(world, alone, by):
-    """Its button was missing."""
-    client = world.page(world.bob)
-    [link] = re.findall(r'href="(/classifiers/train/[^"]*)"', client.get(f"/pairs/{alone.pk}/").content.decode())
-    shown = " ".join(client.get(html.unescape(link)).content.decode().split())
-    assert f'<option value="{alone.pk}" selected>' in shown and '<option value="sources" selected>' in shown
-    card = make.card(design="sources", thresholds={"copied": 0.2})
-    made = classifying.add_classifier(name="c", pair=alone, upload=make.upload(by, card), by=by)
-    asked = client.get(f"/classifiers/{made.pk}/").context["comparison"]
-    uses = {value for name, value in asked if name == "use"}
-    assert "suffix" in uses <= set(runnable()) and ("suffix.classifier", str(made.pk)) in asked
-
-
 def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world, alone, prompts):
     by, ours = world.actor(world.bob), {"name": "c", "by": world.actor(world.bob)}
     body = make.body(alone, prompts, strategies=["suffix:classifier=newest"])
@@ -141,12 +126,3 @@ def test_forms_offer_only_what_runs_and_say_why(world, alone, prompts):
     shown = " ".join(world.page(world.bob).get("/studies/new/?kind=papers").content.decode().split())
     assert f'<option value="{alone.pk}" disabled>alone: target (no draft)</option>' in shown
     assert f'<option value="{paired.pk}" selected>pair: target / draft</option>' in shown  # the only one to choose
-
-
-def test_a_demo_of_a_target_alone_shows_what_copies_bring(by):
-    """It used to run nothing but the baseline."""
-    make.target_alone(by, name=demo.STARTER)
-    make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
-    made = demo.launch(by=by)
-    assert [run.choice for run in made.runs.all()] == usual_alone()
-    assert any(run.choice.spec.copies_only for run in made.runs.all())

@@ -7,8 +7,6 @@ import json
 import re
 import subprocess
 import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -95,18 +93,6 @@ def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tm
         told = run(line)
         assert told.returncode == 3 and "The same command goes on" in told.stderr
         assert "the bucket answers 404" in told.stderr and "Signature" not in told.stderr
-
-
-def test_a_proxy_with_nobody_behind_it_is_a_service_that_does_not_answer(run):
-    class Proxy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_error(502)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        threading.Thread(target=server.serve_forever).start()
-        away = run(f"./drafthouse ask GET http://127.0.0.1:{server.server_port}/api/v1/me/")
-        server.shutdown()
-    assert away.returncode == 3 and "does not answer: 502 Bad Gateway" in away.stderr
 
 
 def test_the_python_that_a_form_shows_ends_with_the_servers_sentence(run, address, world, tmp_path):  # noqa: F811

@@ -16,7 +16,6 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from tests.kit.servers.authority import HERE, Authority
 from tests.kit.stores import bucket, s3_server  # noqa: F401
 from webapp.config import readiness, status
 from webapp.config.door import Door
