@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from django.urls import reverse
-
-from tests.kit import make
 from webapp.accounts.models import AuditEntry, User
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import services
 from webapp.jobs.models import Queue
-from webapp.studies import services as studies
-from webapp.studies.classifiers import services as classifying
-from webapp.studies.kinds import PLAN
 
 
 def enqueue(world):
@@ -55,14 +49,3 @@ def test_the_operator_cancels_the_jobs_of_every_team_and_nobody_else_does(world)
     assert world.api(world.charlie).get(f"/api/v1/jobs/{job.pk}/").status_code == 404
     told = AuditEntry.objects.get(verb="asked to cancel")
     assert (told.team, told.user) == (world.team, world.charlie)
-
-
-def test_a_job_leads_to_the_page_of_what_it_makes(world):
-    by = world.actor(world.alice)
-    pair, dataset = make.pair(by), make.dataset(by)
-    training = classifying.train_classifier(name="one", pair=pair, dataset=dataset, by=by)
-    study = studies.launch(kind=PLAN, pair=pair, dataset=dataset, by=by)
-    for made in (make.comparison(by), study, training):
-        page = world.page(world.alice).get(f"/jobs/{made.job.pk}/").content.decode()
-        address = reverse(made.job.page, args=[made.pk])
-        assert f'href="{address}">Its {made.job.page}</a>' in page
