@@ -6,7 +6,6 @@ import html
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -93,13 +92,3 @@ def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tm
         told = run(line)
         assert told.returncode == 3 and "The same command goes on" in told.stderr
         assert "the bucket answers 404" in told.stderr and "Signature" not in told.stderr
-
-
-def test_the_python_that_a_form_shows_ends_with_the_servers_sentence(run, address, world, tmp_path):  # noqa: F811
-    page = world.page(world.bob).get("/pairs/new/").content.decode()
-    sample = html.unescape(re.sub(r"<[^>]+>", "", re.search(r'data-part="python">(.*?)</pre>', page, re.DOTALL)[1]))
-    script = tmp_path / "sample.py"
-    script.write_text(sample.replace("http://testserver", address))
-    refused = run(f"{sys.executable} {script}", scope="read")
-    assert refused.returncode == 1 and "Traceback" not in refused.stderr
-    assert refused.stderr.startswith("403 ") and "may only read; this needs submit." in refused.stderr
