@@ -23,7 +23,7 @@ from websockets.sync.client import connect
 
 from tests.kit import make
 from tests.kit.live import session_of
-from tests.kit.up import until
+from tests.kit.processes import until
 from webapp.accounts import services
 from webapp.accounts.models import Role, Scope
 from webapp.core import logs
