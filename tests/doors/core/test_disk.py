@@ -18,6 +18,7 @@ from django.db import OperationalError
 
 from tests.kit.web import prepare, web
 from webapp.core.disk import is_disk_full
+from worker.disk import bytes_in
 
 BODIES = {"models": {"hub_id": "a/b"}, "datasets": {"text": "a prompt\n" * 20_000}}
 
@@ -33,6 +34,12 @@ def test_an_error_that_comes_of_a_full_disk_is_known():
         assert is_disk_full(error)
     for error in (denied, caused(OperationalError("gone"), psycopg.errors.AdminShutdown()), None):
         assert not is_disk_full(error)
+
+
+def test_files_that_vanish_while_they_are_counted_count_as_nothing(monkeypatch, tmp_path):
+    (tmp_path / "there").write_bytes(b"123")
+    monkeypatch.setattr("os.walk", lambda folder: [(folder, [], ["there", "gone"])])
+    assert bytes_in(tmp_path) == 3
 
 
 @pytest.fixture
