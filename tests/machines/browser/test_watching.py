@@ -7,8 +7,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browser import mode
-from tests.kit.race import choose, path_of, shows, tokens
+from tests.kit.browser import choose, mode, path_of, shows, tokens
 from tests.machines.browser.conftest import STRATEGIES
 from webapp.comparisons import trace
 from webapp.jobs import services as jobs
