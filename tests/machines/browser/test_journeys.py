@@ -13,6 +13,7 @@ from tests.kit.stranger import Stranger
 from webapp.accounts import services as accounts
 from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
+from webapp.jobs import services as jobs
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -39,6 +40,16 @@ def test_from_the_link_of_the_first_start_to_moving_blocks_are_two_clicks(first_
     worker.begin().write(6)
     expect(page.locator("#race .tokens").first).to_have_attribute("d", re.compile("M.+Z"))
     assert stranger.count == (2, 0)
+
+
+def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, worker):
+    worker.claim()
+    worker.does(jobs.fail, job=worker.job, reason="The draft could not be loaded.")
+    stranger = Stranger(open_page("/comparisons/"))
+    stranger.click("tbody th a")
+    expect(stranger.page.locator("#verdict")).to_contain_text("The draft could not be loaded.")
+    stranger.click("text=Try again")
+    expect(stranger.page.locator("main")).to_contain_text("It is in the queue again.")
 
 
 @pytest.mark.smoke
