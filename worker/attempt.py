@@ -19,6 +19,7 @@ from worker.messages import JobProgress, LocalPair, Order, Report
 from worker.pulse import Hold
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Report)
 WRITE_EVERY = 0.2  # s: each round's worth of progress need not be written
 EPOCHS_A_LINE = 10
 MIB = 2**20
@@ -52,6 +53,11 @@ class Attempt:
             cause = "memory" if isinstance(death, OverLimit) else "counted" if death.counts else "outside"
             self.insist(lambda: tallies.add(tallies.ENGINE_DEATHS, self.job.kind, cause))
             raise
+
+    def answer(self, order: Order, kind: type[R]) -> R:
+        """Have the engine carry out an order, and return its one report of this kind."""
+        [answer] = [report for report in self.reports(order) if isinstance(report, kind)]
+        return answer
 
     def folder_of(self, model: LanguageModel) -> Path:
         """Bring a model here."""

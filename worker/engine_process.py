@@ -6,6 +6,7 @@ import dataclasses
 import logging
 import math
 import pickle
+import queue
 import signal
 import subprocess
 import sys
@@ -17,7 +18,6 @@ from multiprocessing.connection import Connection
 
 from webapp.core import logs
 from worker import evidence, gauges, leash
-from worker.backlog import Backlog
 from worker.memory import LOOK_EVERY, MemoryReader, OverLimit, limit
 from worker.messages import NEXT, Cancel, Ended, Failed, Order, Report, StillHere
 from worker.spent import ProcessTime
@@ -76,15 +76,17 @@ class EngineProcess:
     def receive(self, timeout: float) -> Report | None:
         """The next thing it says; None when it says nothing in time. Raises EngineDied when it never will again, and
         OverLimit when that is because it took too much memory."""
-        message = self._backlog.get(timeout)
-        if message is not None:
-            report: Report = pickle.loads(message)
-            self.is_busy = not isinstance(report, (Ended, Failed))
-            return report
-        if not self._backlog.is_over:
+        try:
+            message = self._messages.get(timeout=timeout)
+        except queue.Empty:
             return None
-        self.is_busy = False
-        raise self._excess or self._why_it_died()
+        if message is None:
+            self._messages.put(None)  # whoever asks again hears the same
+            self.is_busy = False
+            raise self._excess or self._why_it_died()
+        report: Report = pickle.loads(message)
+        self.is_busy = not isinstance(report, (Ended, Failed))
+        return report
 
     def give_up(self, silence: ProcessTime) -> EngineDied:
         """End an engine that hangs, and return the sentence about it. The job did not cause it if somebody has paused
@@ -123,12 +125,15 @@ class EngineProcess:
                 text=True,
                 errors="replace",
             )
-        self._connection, self._backlog = ours, Backlog()
+        self._connection = ours
+        self._messages = queue.SimpleQueue[bytes | None]()  # what the database has not yet taken; None is the end
         self._last_lines.clear()
         self._excess, self._limit = None, sys.maxsize  # the last order's limit is not for this one
         self._sending = threading.Lock()
-        for work in (self._read, self._relay, self._keep_alive, self._watch):
-            threading.Thread(target=work, args=(self._process, ours, self._backlog), daemon=True).start()
+        read = threading.Thread(target=self._read, args=(self._process, ours, self._messages), daemon=True)
+        read.start()
+        for work in (self._relay, self._keep_alive, self._watch):
+            threading.Thread(target=work, args=(self._process,), daemon=True).start()
 
     def _send(self, message: Order | Cancel | StillHere) -> None:
         try:
@@ -137,16 +142,18 @@ class EngineProcess:
         except OSError:
             pass  # it is dead, which `receive` reports
 
-    def _read(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+    def _read(
+        self, process: subprocess.Popen[str], connection: Connection, messages: queue.SimpleQueue[bytes | None]
+    ) -> None:
         try:
             while True:
-                backlog.put(connection.recv_bytes())
+                messages.put(connection.recv_bytes())
         except (EOFError, OSError):
             connection.close()
             process.wait()  # so that whoever hears of the end can be told how it came
-            backlog.close()
+            messages.put(None)
 
-    def _relay(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+    def _relay(self, process: subprocess.Popen[str]) -> None:
         assert process.stdout is not None
         with process.stdout:
             for line in process.stdout:
@@ -157,14 +164,14 @@ class EngineProcess:
                 sys.stderr.write(f"{logs.pass_on('engine', line)}\n")
                 sys.stderr.flush()
 
-    def _keep_alive(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+    def _keep_alive(self, process: subprocess.Popen[str]) -> None:
         while process.poll() is None:
             self._send(StillHere())
             if evidence.is_short_of_memory():
                 self._was_short = time.monotonic()
             time.sleep(STILL_HERE_EVERY)
 
-    def _watch(self, process: subprocess.Popen[str], connection: Connection, backlog: Backlog) -> None:
+    def _watch(self, process: subprocess.Popen[str]) -> None:
         """End it when it, or a process that it has started, takes more memory than the order can need."""
         gauge = MemoryReader(process.pid)
         while process.poll() is None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import faulthandler
 import signal
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +24,6 @@ class Marks:
     boot: str
     oom_kills: int | None  # since the machine was started; None where the system does not count them
     is_short: bool = False
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
     @staticmethod
     def from_dict(record: Mapping[str, Any]) -> Marks:

@@ -9,6 +9,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 from functools import partial
 from importlib import metadata
 
@@ -30,7 +31,7 @@ from worker.engine_process import EngineDied, EngineProcess
 from worker.engine_reports import hush
 from worker.gpus import describe, read
 from worker.jobs import Work, works
-from worker.materials import NotHere, cached, device_of, restrict
+from worker.materials import NotHere, device_of, restrict
 from worker.past import Past
 from worker.pulse import Hold, Pulse, outage
 from worker.telemetry import recording
@@ -162,10 +163,9 @@ class JobLoop:
             queues=[self.queue],
             devices=[describe(device_of(self.queue))],
             versions=_versions(),
-            cached=cached(),
             machine=gauges.boot() or socket.gethostname(),
             memory=_memory(self.queue),
-            marks=evidence.marks().to_dict(),
+            marks=asdict(evidence.marks()),
             others=noise.share_of_others(before, self._mark),
         )
         heartbeat.beat()

@@ -112,17 +112,6 @@ def _watch(holder: int, end: Callable[[], object]) -> None:
     end()
 
 
-def stay_beside(command: Sequence[str], holder: int) -> int:
-    """Stay beside a foreign program and end it, on systems that do not end it with its parent."""
-    with subprocess.Popen(command) as program:
-        signal.signal(signal.SIGTERM, lambda *_: None)  # the program hears it too, and may take its time
-        while program.poll() is None:
-            if os.getppid() != holder:
-                program.kill()
-            time.sleep(LOOK_EVERY)
-    return program.returncode
-
-
 def lead(command: Sequence[str], holder: int) -> int:
     """Run a program in the process group that we lead, and kill the whole group when our parent ends."""
     signal.signal(signal.SIGTERM, lambda *_: None)  # the program hears it too, and may take its time
@@ -149,10 +138,9 @@ def _end_alike(code: int) -> None:
 
 
 def main(command: list[str]) -> None:
-    if command[0] == FAMILY:
-        _end_alike(lead(command[1:], int(os.environ[HOLDER])))
-    if sys.platform != "linux" and HOLDER in os.environ:
-        sys.exit(stay_beside(command, int(os.environ[HOLDER])))
+    is_family = command[0] == FAMILY
+    if is_family or (sys.platform != "linux" and HOLDER in os.environ):  # no other system ends it with its parent
+        _end_alike(lead(command[is_family:], int(os.environ[HOLDER])))
     put_on()
     os.execv(command[0], command)
 

@@ -1,5 +1,5 @@
 """A hub of our own on loopback, which speaks the protocol of the Hugging Face hub: commits, redirects to a store of
-large files, etags, ranges, gates, limits. It can be told to misbehave, and remembers what it gave."""
+large files, etags, gates. It can be told to misbehave, and remembers what it gave."""
 
 from __future__ import annotations
 
@@ -41,11 +41,7 @@ class Hub(ThreadingHTTPServer):
         super().__init__(("127.0.0.1", 0), _Handler)
         self.repositories: dict[str, Repository] = {}
         self.given: list[str] = []  # names of files, as often as their content was sent
-        self.ranges: list[str] = []  # parts that were asked for
-        self.calls = 0
-        self.busy = 0  # so many calls are answered by 429
         self.is_broken = False  # every call is answered by 500
-        self.cut: dict[str, int] = {}  # name of a file: bytes after which the line breaks, once
         self.false: dict[str, bytes] = {}  # name of a file: what is sent in its place, under its own hash
         self.false_sizes: dict[str, int] = {}  # name of a file: bytes that are announced
 
@@ -58,10 +54,6 @@ class Hub(ThreadingHTTPServer):
         return self.repositories[hub_id]
 
     def answer(self, path: str, token: str) -> Answer:
-        self.calls += 1
-        if self.busy:
-            self.busy -= 1
-            return Answer(429, headers={"RateLimit": '"api";r=0;t=1'})
         if self.is_broken:
             return Answer(500)
         match unquote(path).strip("/").split("/"):
@@ -132,26 +124,15 @@ class _Handler(BaseHTTPRequestHandler):
     def do_GET(self) -> None:
         path = urlsplit(self.path).path
         answer = self.server.answer(path, self.headers.get("Authorization", "").removeprefix("Bearer "))
-        name, body, status = path.rpartition("/")[2], answer.body, answer.status
-        headers = dict(answer.headers)
-        if (part := self.headers.get("Range")) and status == 200:
-            self.server.ranges.append(part)
-            first = int(part.removeprefix("bytes=").partition("-")[0])
-            status, headers["Content-Range"] = 206, f"bytes {first}-{len(body) - 1}/{len(body)}"
-            body = body[first:]
-        self.send_response(status)
-        for key, value in {**headers, "Content-Length": str(len(body))}.items():
+        body = answer.body
+        self.send_response(answer.status)
+        for key, value in {**answer.headers, "Content-Length": str(len(body))}.items():
             self.send_header(key, value)
         self.end_headers()
         if self.command == "GET" and body:
-            self._send(path, name, body)
-
-    def _send(self, path: str, name: str, body: bytes) -> None:
-        if not path.startswith("/api/"):
-            self.server.given.append(name)
-        if (cut := self.server.cut.pop(name, None)) is not None:
-            body, self.close_connection = body[:cut], True
-        self.wfile.write(body)
+            if not path.startswith("/api/"):
+                self.server.given.append(path.rpartition("/")[2])
+            self.wfile.write(body)
 
     def log_message(self, *arguments: object) -> None:
         pass

@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 import inspect
 import json
+import mimetypes
 import socket
 import subprocess
 import tempfile
+import threading
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,6 +20,7 @@ from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
 from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_KEY
 from django.contrib.sessions.backends.db import SessionStore
+from django.contrib.staticfiles import finders
 
 from decoding.measure.sample import sample_from_events
 from tests.kit import make
@@ -29,6 +32,7 @@ from webapp.comparisons.models import Comparison, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 
+STATIC = "/static/"
 PATIENCE = DEADLINE  # nothing here takes so long; it only keeps a failure from hanging
 
 
@@ -64,6 +68,36 @@ def _wait_for(path: Path) -> None:
 def layer(valkey: str, settings: Any) -> None:
     backend = "channels_redis.pubsub.RedisPubSubChannelLayer"
     settings.CHANNEL_LAYERS = {"default": {"BACKEND": backend, "CONFIG": {"hosts": [valkey]}}}
+
+
+@pytest.fixture
+def address(transactional_db: Any, settings: Any, layer: None) -> Iterator[str]:
+    """Return the server's address."""
+    import uvicorn
+
+    from webapp.config import asgi
+    from webapp.config.server import configured
+
+    async def application(scope: Any, receive: Any, send: Any) -> None:
+        found = finders.find(scope["path"].removeprefix(STATIC)) if scope["path"].startswith(STATIC) else None
+        await (send_file(Path(found), send) if found else asgi.application(scope, receive, send))
+
+    with socket.socket() as line:
+        line.bind(("127.0.0.1", 0))
+        server = uvicorn.Server(configured(application))
+        thread = threading.Thread(target=server.run, args=([line],))
+        thread.start()
+        yield f"http://127.0.0.1:{line.getsockname()[1]}"
+        server.should_exit = True
+        thread.join()
+
+
+async def send_file(path: Path, send: Any) -> None:
+    """Answer with a static file. A page asks for some sixty, and Django's own handler takes ten times as long."""
+    kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
+    headers = [(b"content-type", kind.encode()), (b"cache-control", b"max-age=600")]  # a test goes from page to page
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await send({"type": "http.response.body", "body": path.read_bytes()})
 
 
 @pytest.fixture

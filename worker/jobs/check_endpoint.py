@@ -31,7 +31,7 @@ class CheckEndpoint(Order):
         reach = opened(self.servers)
         [spec] = reach.endpoints.values()
         model, found = examine(spec, reach)
-        emit(Examined(model, [{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))
+        emit(Examined(model, found))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,9 +48,7 @@ def work(attempt: Attempt) -> None:
     if endpoint is None:
         return  # it is gone, or a later check has taken over
     try:
-        for report in attempt.reports(CheckEndpoint(attempt.insist(lambda: servers_asked([endpoint])))):
-            if isinstance(report, Examined):
-                found = report
+        found = attempt.answer(CheckEndpoint(attempt.insist(lambda: servers_asked([endpoint]))), Examined)
     except DrafthouseError as refusal:
         sentence = str(refusal)
         attempt.insist(lambda: endpoints.was_checked(job=attempt.job, state=Readiness.REFUSED, reason=sentence))

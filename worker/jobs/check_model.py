@@ -32,9 +32,7 @@ class CheckModel(Order):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.models.checkpoints import check_family, tokenizer_of
 
-        emit(
-            JobProgress("reading its files", 0, 1)
-        )  # steps of their own: how long one takes does not tell of the other
+        emit(JobProgress("reading its files", 0, 1))
         facts = inspect(self.folder)
         facts.check_format()
         check_family(facts)
@@ -71,13 +69,8 @@ def work(attempt: Attempt) -> None:
     from worker.materials import NotHere
 
     model = attempt.insist(lambda: LanguageModel.objects.select_related("upload").get(job=attempt.job))
-    facts: dict[str, object] = {}
-
     try:
-        folder = attempt.folder_of(model)
-        for report in attempt.reports(CheckModel(folder)):
-            if isinstance(report, Checked):
-                facts = report.facts
+        facts = attempt.answer(CheckModel(attempt.folder_of(model)), Checked).facts
     except DrafthouseError as refusal:
         sentence = str(refusal)
         attempt.insist(lambda: registry.model_was_checked(model=model, state=Readiness.REFUSED, reason=sentence))

@@ -64,12 +64,11 @@ def work(attempt: Attempt) -> None:
     prompts = attempt.insist(lambda: [prompt_of(row) for row in wanted.dataset.prompts.order_by("number")])
     found: list[int] = []
     for start in range(0, len(prompts), AT_ONCE):
-        for report in attempt.reports(CountTokens(local.target, local.draft, prompts[start : start + AT_ONCE])):
-            if isinstance(report, TokensCounted):
-                found += report.lengths
-                contexts = report.contexts
+        order = CountTokens(local.target, local.draft, prompts[start : start + AT_ONCE])
+        counted = attempt.answer(order, TokensCounted)
+        found += counted.lengths
         attempt.progress(len(found), len(prompts))
-    attempt.insist(lambda: lengths.counted(job=attempt.job, lengths=found, contexts=contexts))
+    attempt.insist(lambda: lengths.counted(job=attempt.job, lengths=found, contexts=counted.contexts))
 
 
 @functools.lru_cache(maxsize=1)

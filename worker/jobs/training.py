@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
-from decoding.disco.texts import Texts
-from decoding.prompts.prompt import PromptItem, first_turns
+from decoding.prompts.prompt import first_turns
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, Emit, PairOrder, Report
 
@@ -30,12 +28,6 @@ class Train(PairOrder):
     folder: Path
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
-    others: Mapping[str, Sequence[PromptItem]] = field(default_factory=dict)  # sets to try it on, by name
-    texts: Texts = field(default_factory=dict)  # that earlier runs have written
-
-    def memory(self) -> int:
-        every = [*self.prompts, *(prompt for prompts in self.others.values() for prompt in prompts)]
-        return replace(self, prompts=every).memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.disco.classifier import load_classifier
@@ -65,7 +57,6 @@ class Train(PairOrder):
                     classifiers=len(how.networks(is_undrafted=is_undrafted)),
                     is_undrafted=is_undrafted,
                 ),
-                "ablations": 0,
             },
         )
 
@@ -77,8 +68,6 @@ class Train(PairOrder):
                 pair,
                 material,
                 self.sampling,
-                others=self.others,
-                texts=self.texts,
                 how=how,
                 on_progress=on_progress,
                 cancelled=cancelled,
@@ -95,6 +84,7 @@ class Trained(Report):
 
 def work(attempt: Attempt) -> None:
     from webapp.registry.prompt_sets import prompt_of
+    from webapp.studies.classifiers import services as classifying
     from webapp.studies.models import Training
 
     chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset", "start__upload")
@@ -108,13 +98,6 @@ def work(attempt: Attempt) -> None:
             design=training.design,
             start=str(training.start.pk) if training.start else None,
         )
-        for report in attempt.reports(order):
-            if isinstance(report, Trained):
-                _store(attempt, Path(folder))
-
-
-def _store(attempt: Attempt, folder: Path) -> None:
-    from webapp.studies.classifiers import services as classifying
-
-    files = [(path.name, path.read_bytes()) for path in sorted(folder.iterdir())]
+        attempt.answer(order, Trained)
+        files = [(path.name, path.read_bytes()) for path in sorted(Path(folder).iterdir())]
     attempt.insist(lambda: classifying.finish_training(job=attempt.job, files=files))

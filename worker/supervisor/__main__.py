@@ -72,7 +72,7 @@ class Supervisor:
                 pass_fds=(listener.fileno(),),
                 probe=probes.of_web(self.address),
             ),
-            Child("scheduler", [*MODULE, "worker.scheduler"], probe=probes.of_others()),
+            Child("scheduler", [*MODULE, "worker.scheduler"]),
             *workers,
             *([worker("light", 1)] if workers else []),
         ]
@@ -136,7 +136,7 @@ def worker(queue: str, number: int, gpus: Sequence[str] = ()) -> Child:
     command = [*MODULE, "worker", "--queue", queue, "--name", f"{name}@{socket.gethostname()}"]
     # Counted as the driver's tool counts them, which is not CUDA's own way.
     env = {"CUDA_VISIBLE_DEVICES": ",".join(gpus), "CUDA_DEVICE_ORDER": "PCI_BUS_ID"}
-    return Child(name, command, env=env, probe=probes.of_others())
+    return Child(name, command, env=env)
 
 
 def dealt(names: Sequence[str], size: int) -> list[Sequence[str]]:

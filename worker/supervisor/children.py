@@ -98,14 +98,14 @@ class Child:
     def _watch(self, process: subprocess.Popen[str], probe: Probe) -> None:
         """End it when it lives and does not answer, whatever keeps it from that; `tend` starts it again."""
         deadline = time.monotonic() + TIME_TO_START
-        while time.monotonic() < deadline and not probe.is_well(process.pid):
+        while time.monotonic() < deadline and not probe.is_well():
             time.sleep(LOOK_EVERY)
         misses = 0
         while misses < probe.misses:
             time.sleep(probe.every_s)
             if process.poll() is not None:
                 return
-            misses = 0 if probe.is_well(process.pid) else misses + 1
+            misses = 0 if probe.is_well() else misses + 1
         say(self.name, f"does not answer ({misses} times in a row) and is ended")
         leash.signal_group(process, signal.SIGKILL)
 

@@ -9,8 +9,6 @@ from http.client import HTTPConnection, HTTPException
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from worker import gauges
-
 BROKER_TIMEOUT = 2.0  # s
 WEB_TIMEOUT = 5.0  # s
 
@@ -19,24 +17,19 @@ WEB_TIMEOUT = 5.0  # s
 class Probe:
     """Asked every so many seconds. After so many misses in a row the child is ended, and then started again."""
 
-    is_well: Callable[[int], bool]  # by the child's process id
+    is_well: Callable[[], bool]
     every_s: float
     misses: int
 
 
 def of_broker(path: Path) -> Probe:
     """Ask the broker as clients do: by the socket's path, which may be gone while the process lives."""
-    return Probe(lambda pid: _broker_answers(str(path)), every_s=2.0, misses=2)
+    return Probe(lambda: _broker_answers(str(path)), every_s=2.0, misses=2)
 
 
 def of_web(address: str) -> Probe:
     """A minute of patience: pages that are only slow must not be ended for that."""
-    return Probe(lambda pid: status_of(f"{address}/healthz", WEB_TIMEOUT) > 0, every_s=10.0, misses=6)
-
-
-def of_others() -> Probe:
-    """Nobody asks scheduler and workers anything, so what can be seen is whether somebody has paused them."""
-    return Probe(lambda pid: not gauges.is_stopped(pid), every_s=10.0, misses=6)
+    return Probe(lambda: status_of(f"{address}/healthz", WEB_TIMEOUT) > 0, every_s=10.0, misses=6)
 
 
 def _broker_answers(path: str) -> bool:

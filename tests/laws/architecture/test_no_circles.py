@@ -12,7 +12,7 @@ REMEDY = (
     "These files import one another in a circle. Move what they share into a third file that imports neither; if it is "
     "only a type, a Protocol there will do."
 )
-KIT = "These files import a test file. Move what they need into tests/kit, where anyone finds it and no test lives."
+KIT = "These files import a test file, or the conftest of another room. Move what they need into tests/kit."
 Graph = dict[str, set[str]]
 
 
@@ -80,20 +80,31 @@ def test_a_circle_of_three_is_found_also_through_functions_and_types(tmp_path):
 
 
 def of_tests(graph: Graph) -> list[str]:
-    """Imports of test files."""
-    return sorted(f"  {name} imports {other}" for name in graph for other in graph[name] if ".test_" in f".{other}")
+    """Imports of test files, and of another room's conftest."""
+    found = ((name, other) for name in graph for other in graph[name])
+    return sorted(
+        f"  {name} imports {other}"
+        for name, other in found
+        if ".test_" in f".{other}"
+        or (other.endswith(".conftest") and not name.startswith(other.removesuffix("conftest")))
+    )
 
 
-def test_nobody_imports_a_test_file_and_the_kit_holds_no_test():
+def test_nobody_imports_a_test_file_or_another_rooms_conftest_and_the_kit_holds_no_test():
     found = of_tests(imports_of(ROOT, ["tests", "benchmarks", "docker"]))
     assert not found, "\n".join([KIT, *found])
     assert not [path for path in ROOT.glob("tests/kit/**/*.py") if re.search(r"^\s*def test_", path.read_text(), re.M)]
 
 
-def test_an_import_of_a_test_file_is_found_also_in_a_function(tmp_path):
-    package = tmp_path / "tests"
-    package.mkdir()
-    (package / "test_roof.py").write_text("def lay():\n    from tests.test_floor import stone\n")
-    (package / "test_floor.py").write_text("from tests import floor\n")
-    (package / "floor.py").touch()
-    assert of_tests(imports_of(tmp_path, ["tests"])) == ["  tests.test_roof imports tests.test_floor"]
+def test_the_lint_finds_an_import_of_a_test_file_in_a_function_and_of_a_conftest(tmp_path):
+    for name in ("one", "two"):
+        (tmp_path / "tests" / name).mkdir(parents=True)
+        (tmp_path / "tests" / name / "conftest.py").touch()
+    (tmp_path / "tests" / "one" / "test_roof.py").write_text("def lay():\n    from tests.two.test_floor import stone\n")
+    (tmp_path / "tests" / "two" / "test_floor.py").write_text(
+        "from tests.one.conftest import a\nfrom tests.two.conftest import b\n"
+    )
+    assert of_tests(imports_of(tmp_path, ["tests"])) == [
+        "  tests.one.test_roof imports tests.two.test_floor",
+        "  tests.two.test_floor imports tests.one.conftest",
+    ]

@@ -5,10 +5,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import mimetypes
 import os
-import socket
-import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -16,8 +13,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uvicorn
-from django.contrib.staticfiles import finders
 from django.db import connections
 from django.test import Client
 
@@ -27,7 +22,7 @@ from decoding.trace.events import from_dict
 from tests.golden.record import FOLDER, name_of, summed
 from tests.kit import make
 from tests.kit.browser import PATIENCE
-from tests.kit.live import layer, valkey  # noqa: F401
+from tests.kit.live import address, layer, valkey  # noqa: F401
 from tests.programs import CHROMIUM, lend_playwright_a_node, locate
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Run
@@ -43,7 +38,6 @@ ENGLISH = {
     **os.environ,
     "LANG": "en_US.UTF-8",
 }  # under LANG=C.UTF-8 a headless shell names a language that Intl refuses
-STATIC = "/static/"
 STRATEGIES = ("autoregressive", "static:4", "heuristic:5", "threshold:0.4")
 EXPECTED = json.loads((FOLDER / "expected.json").read_text())
 
@@ -90,35 +84,7 @@ def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
 
 
 @pytest.fixture
-def address(transactional_db: Any, settings: Any, layer: None) -> Iterator[str]:  # noqa: F811
-    """Return the server's address."""
-    from webapp.config import asgi
-    from webapp.config.server import configured
-
-    async def application(scope: Any, receive: Any, send: Any) -> None:
-        found = finders.find(scope["path"].removeprefix(STATIC)) if scope["path"].startswith(STATIC) else None
-        await (send_file(Path(found), send) if found else asgi.application(scope, receive, send))
-
-    with socket.socket() as line:
-        line.bind(("127.0.0.1", 0))
-        server = uvicorn.Server(configured(application))
-        thread = threading.Thread(target=server.run, args=([line],))
-        thread.start()
-        yield f"http://127.0.0.1:{line.getsockname()[1]}"
-        server.should_exit = True
-        thread.join()
-
-
-async def send_file(path: Path, send: Any) -> None:
-    """Answer with a static file. A page asks for some sixty, and Django's own handler takes ten times as long."""
-    kind = mimetypes.guess_type(path)[0] or "application/octet-stream"
-    headers = [(b"content-type", kind.encode()), (b"cache-control", b"max-age=600")]  # a test goes from page to page
-    await send({"type": "http.response.start", "status": 200, "headers": headers})
-    await send({"type": "http.response.body", "body": path.read_bytes()})
-
-
-@pytest.fixture
-def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[..., Any]]:
+def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[..., Any]]:  # noqa: F811
     """Open a page in Bob's browser. Any complaint of its console against a page fails the test."""
     complaints: list[str] = []
     contexts = []

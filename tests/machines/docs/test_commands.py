@@ -17,9 +17,8 @@ from typing import Any
 import pytest
 
 from tests.kit import make
-from tests.kit.live import layer, valkey  # noqa: F401
-from tests.machines.backup.conftest import lab  # noqa: F401
-from tests.machines.browser.conftest import address  # noqa: F401
+from tests.kit.live import address, layer, valkey  # noqa: F401
+from tests.machines.backup.lab import Lab
 from tests.machines.docs.commands import NOT_HERE, ROOT, Block, blocks
 
 pytestmark = pytest.mark.commands
@@ -96,7 +95,8 @@ def test_commands_of_a_page_run_in_a_terminal(block: Block, folder: Path) -> Non
         run_line(smaller(line), {**os.environ, "PYTHONPATH": str(ROOT)})
 
 
-def test_commands_that_back_a_lab_up_restore_it(folder: Path, lab) -> None:  # noqa: F811
+def test_commands_that_back_a_lab_up_restore_it(folder: Path, tmp_path_factory) -> None:
+    lab = Lab(tmp_path_factory.mktemp("lab") / "data").made()
     (block,) = (block for block in ALL if block.has(*BACKS_UP))
     for line in block.here:
         run_line(line.replace("./drafthouse", f"{sys.executable} -P -m worker.supervisor.backup"), lab.env)

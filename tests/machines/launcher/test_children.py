@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
+import socket
 import sys
 import threading
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ import pytest
 import redis
 
 from tests.kit.up import until
-from worker import leash
 from worker.gpus import listed
-from worker.supervisor import children, probes, valkey
+from worker.supervisor import children, port, probes, valkey
 from worker.supervisor.__main__ import broker_of, dealt, worker
 from worker.supervisor.children import Child
+from worker.supervisor.data_folder import Taken
 from worker.supervisor.probes import Probe
 
 DIE = (
@@ -60,22 +60,6 @@ def test_what_a_child_writes_in_a_file_is_shown_when_it_ends(tmp_path: Path, cap
     assert "a warning" in said and "no memory left" in said and "long ago" not in said
 
 
-def test_the_broker_warns_in_its_log_and_not_in_the_terminal(tmp_path: Path) -> None:
-    """The broker's opinion of the machine's settings is no news to somebody who starts Drafthouse."""
-    command = valkey.broker(tmp_path).command
-    assert command is not None
-    with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=leash.held()
-    ) as server:
-        try:
-            until((tmp_path / "valkey" / "valkey.sock").exists, "the broker")
-        finally:
-            server.terminate()
-        assert server.communicate()[0] == ""
-    assert (tmp_path / "valkey" / "valkey.log").exists()
-    assert command[command.index("--maxmemory") + 1] == "512mb"
-
-
 @pytest.fixture
 def deep(tmp_path: Path) -> Path:
     """A data folder whose path is longer than a socket's may be."""
@@ -90,8 +74,8 @@ def broker(deep: Path) -> Iterator[tuple[Child, redis.Redis]]:
     child = broker_of(made)
     usual, has_answered = child.probe, threading.Event()
 
-    def is_well(pid: int) -> bool:
-        well = usual.is_well(pid)
+    def is_well() -> bool:
+        well = usual.is_well()
         if well:
             has_answered.set()
         return well
@@ -113,12 +97,8 @@ def answers(client: redis.Redis) -> bool:
 
 @pytest.mark.parametrize(
     "harm",
-    [
-        lambda child, socket: socket.unlink(),
-        lambda child, socket: (socket.unlink(), socket.write_text("")),
-        lambda child, socket: os.kill(child.process.pid, signal.SIGSTOP),
-    ],
-    ids=["its socket is deleted", "another file lies there", "it is paused"],
+    [lambda child, socket: socket.unlink(), lambda child, socket: os.kill(child.process.pid, signal.SIGSTOP)],
+    ids=["its socket is deleted", "it is paused"],
 )
 def test_a_broker_that_lives_but_does_not_answer_is_started_again_with_its_data(deep, broker, harm):
     child, client = broker
@@ -139,7 +119,7 @@ def test_a_broker_that_lives_but_does_not_answer_is_started_again_with_its_data(
 def test_a_child_is_left_alone_while_it_answers_now_and_then(capfd: pytest.CaptureFixture[str]) -> None:
     """Only misses in a row count."""
     answered = iter([False, True, False, True, False, False])
-    child = Child("one", ["sleep", "1000"], probe=Probe(lambda pid: next(answered), every_s=0.01, misses=2))
+    child = Child("one", ["sleep", "1000"], probe=Probe(lambda: next(answered), every_s=0.01, misses=2))
     child.start()
     said = heard(child, capfd, "ended by SIGKILL")
     assert "does not answer (2 times in a row) and is ended" in said
@@ -154,31 +134,30 @@ def test_pages_that_refuse_are_well_and_pages_that_say_nothing_are_not() -> None
     with HTTPServer(("127.0.0.1", 0), Refusing) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         probe = probes.of_web(f"http://127.0.0.1:{server.server_port}")
-        assert probe.is_well(0)
+        assert probe.is_well()
         server.shutdown()
-    assert not probe.is_well(0)
+    assert not probe.is_well()
 
 
-@pytest.fixture
-def nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The driver's tool of a machine with three GPUs."""
+def test_a_port_that_is_taken_is_told_with_its_holder() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        number = taken.getsockname()[1]
+        with pytest.raises(Taken, match=rf"Port {number} is taken by process {os.getpid()} \(.* --port 0"):
+            port.listen("127.0.0.1", number)
+
+
+@pytest.mark.parametrize(("visible", "found"), [
+    (None, ["0", "1", "2"]),
+    ("2,0", ["2", "0"]),
+    ("GPU-1f3a,7,0", ["1"]),  # as CUDA reads it: nothing behind one that is not there
+    ("", []),
+    ("MIG-5b1e", ["MIG-5b1e"]),
+])  # fmt: skip
+def test_the_gpus_are_those_that_the_operator_leaves(visible, found, monkeypatch, tmp_path: Path):
     tool = tmp_path / "nvidia-smi"
     tool.write_text('#!/bin/sh\nfor number in 0 1 2; do echo "$number, GPU-${number}f3a-77"; done\n')
     tool.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
-
-
-@pytest.mark.usefixtures("nvidia_smi")
-@pytest.mark.parametrize(("visible", "found"), [
-    (None, ["0", "1", "2"]),
-    ("2,0", ["2", "0"]),
-    ("GPU-1f3a", ["1"]),
-    ("1,7,0", ["1"]),  # as CUDA reads it: nothing behind one that is not there
-    ("-1", []),
-    ("", []),
-    ("MIG-5b1e", ["MIG-5b1e"]),
-])  # fmt: skip
-def test_the_gpus_are_those_that_the_operator_leaves(visible, found, monkeypatch):
     monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
     if visible is not None:
         monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
@@ -188,4 +167,3 @@ def test_the_gpus_are_those_that_the_operator_leaves(visible, found, monkeypatch
 def test_a_worker_has_as_many_gpus_as_it_is_to_have() -> None:
     shares = dealt(["0", "1", "2"], 2)
     assert [worker("gpu", 1, share).env["CUDA_VISIBLE_DEVICES"] for share in shares] == ["0,1", "2"]
-    assert worker("cpu", 1).env["CUDA_VISIBLE_DEVICES"] == ""

@@ -8,7 +8,6 @@ import io
 import os
 import random
 import signal
-import socket
 import urllib.request
 import zipfile
 from collections.abc import Iterator
@@ -22,10 +21,10 @@ from celery import Celery
 
 from tests.kit.up import DEADLINE, Up, add_pair, launched, until
 from worker import gauges
+from worker.supervisor.data_folder import DataFolder, Taken
 
 pytestmark = pytest.mark.slow
 MEASURING, LIGHT = "-m worker --queue cpu", "-m worker --queue light"
-MOST_FILES = 2000  # in an archive: unpacking them takes a while
 TWO = [{"strategy": "static", "params": {"lookahead": 3}}, {"strategy": "threshold"}]
 
 
@@ -75,19 +74,8 @@ def open_files(pid: int) -> Iterator[str]:
 
 
 def test_a_second_start_is_told_who_has_the_data_folder(up: Up) -> None:
-    second = Up(up.data)
-    assert second.process.wait(DEADLINE) == 1
-    assert f"process {up.process.pid} has it since" in second.said
-    assert f"serves {up.address}" in second.said
-
-
-def test_a_port_that_is_taken_is_told_with_its_holder(tmp_path: Path) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
-        up = Up(tmp_path, "--port", str(port))
-        assert up.process.wait(DEADLINE) == 1
-    assert f"Port {port} is taken by process {os.getpid()} (" in up.said
-    assert "--port 0" in up.said
+    with pytest.raises(Taken, match=f"process {up.process.pid} has it since .* and serves {up.address}"):
+        DataFolder(up.data)
 
 
 def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, token: str) -> None:
@@ -115,29 +103,22 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, token: st
     assert "libtorch" not in maps, "a worker needs no torch of its own, neither its memory nor the time to load it"
 
 
-def test_a_flushed_broker_and_doubled_messages_cost_nothing(up: Up, token: str) -> None:
-    socket_path = up.data / "valkey" / "valkey.sock"
-    made = launched(up, token, strategies=TWO, limit=3)
+def test_a_flushed_broker_that_nobody_reaches_is_replaced_and_doubled_messages_cost_nothing(up: Up, token: str) -> None:
+    """Pages, limits, scheduler and worker find the new one: a job is taken at once, and its page is told."""
+    socket_path, before = up.data / "valkey" / "valkey.sock", up.pid_of("valkey-server")
     with redis.Redis(unix_socket_path=str(socket_path)) as broker:
         broker.flushall()
+    socket_path.unlink()
+    until(lambda: up.find("valkey-server") not in (before, None), "another broker")
+    made = until(lambda: answered(up, token), "pages that reach it")
     sender = Celery(broker=f"redis+socket://{socket_path}", set_as_current=False)
     with sender.connection_for_write() as line:
         for _ in range(5):
             sender.send_task("drafthouse.look", queue="cpu", connection=line, ignore_result=True)
     job = f"jobs/{made['job']['id']}/"
-    until(lambda: up.call(job, token)["state"] == "succeeded", "the end of the job")
-    assert up.call(job, token)["attempt"] == 1
-    assert up.call(f"samples/?comparison={made['id']}", token)["count"] == 9
-
-
-def test_a_broker_that_nobody_reaches_is_replaced_and_all_find_the_new_one(up: Up, token: str) -> None:
-    """Pages, limits, scheduler and worker: a job is taken at once, and its page is told."""
-    before = up.pid_of("valkey-server")
-    (up.data / "valkey" / "valkey.sock").unlink()
-    until(lambda: up.find("valkey-server") not in (before, None), "another broker")
-    made = until(lambda: answered(up, token), "pages that reach it")
-    job = f"jobs/{made['job']['id']}/"
     until(lambda: up.patiently(job, token)["state"] == "succeeded", "the end of the job")
+    assert up.call(job, token)["attempt"] == 1
+    assert up.call(f"samples/?comparison={made['id']}", token)["count"] == 2
     assert "DeprecationWarning" not in up.said, "Celery's worries are none of the operator's"
 
 
@@ -178,12 +159,6 @@ def state(up: Up, token: str, address: str) -> str:
     return str(up.call(address, token)["state"])
 
 
-def unpacking(up: Up, token: str) -> dict[str, Any]:
-    """The latest job that unpacks."""
-    found: dict[str, Any] = up.call("jobs/?kind=unpack&ordering=-created", token)["results"][0]
-    return found
-
-
 @contextmanager
 def held(pid: int) -> Iterator[None]:
     os.kill(pid, signal.SIGSTOP)
@@ -216,24 +191,11 @@ def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, t
     assert "libtorch" not in Path(f"/proc/{worker}/maps").read_text()
 
 
-def test_a_killed_worker_beside_costs_an_attempt_and_no_file(up: Up, token: str) -> None:
-    upload = sent(up, token, zipped(MOST_FILES))
-    until(lambda: unpacking(up, token)["state"] == "running", "the unpacking")
-    os.kill(up.pid_of(LIGHT), signal.SIGKILL)
-    until(lambda: state(up, token, upload) == "complete", "the files of the archive")
-    assert (unpacking(up, token)["attempt"], unpacking(up, token)["counted_ends"]) == (2, 0)
-    assert len(up.call(upload, token)["files"]) == MOST_FILES
-
-
-def test_archives_are_unpacked_or_cancelled_while_a_comparison_runs(up: Up, token: str) -> None:
+def test_an_archive_is_unpacked_while_a_comparison_runs(up: Up, token: str) -> None:
     with comparison_under_way(up, token) as job:
         upload = sent(up, token, zipped(3))
         until(lambda: state(up, token, upload) == "complete", "the files of the archive")
-        upload = sent(up, token, zipped(MOST_FILES))
-        until(lambda: unpacking(up, token)["state"] == "running", "the unpacking")
-        up.call(f"jobs/{unpacking(up, token)['id']}/cancel/", token, {})
-        until(lambda: unpacking(up, token)["state"] == "cancelled", "the end of the unpacking")
-        assert (state(up, token, upload), state(up, token, job)) == ("unpacking", "running")
+        assert state(up, token, job) == "running"
 
 
 def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, token: str) -> None:

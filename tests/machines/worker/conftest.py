@@ -12,13 +12,15 @@ import pytest
 from django.db import close_old_connections
 
 from tests.kit import make
-from tests.kit.processes import DEADLINE, until  # noqa: F401  DEADLINE is for the tests
+from tests.kit.processes import until
 from tests.machines.worker.staged import Staged, is_awaited
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor, of_user
 from webapp.accounts.models import User
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison
+from webapp.registry import prompt_sets
+from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from worker import gauges
 from worker.engine_process import PATIENCE, EngineProcess
@@ -128,14 +130,28 @@ def model(by: Actor, files: dict[str, bytes], name: str) -> LanguageModel:
 
 
 @pytest.fixture
+def checked(
+    team: Actor, make_worker: Callable[..., JobLoop], checkpoints: dict[str, dict[str, bytes]]
+) -> Callable[..., LanguageModel]:
+    """Have a worker check a model with some of its files changed, and return it as it is then."""
+
+    def check(files: dict[str, bytes] | None = None) -> LanguageModel:
+        upload = make.upload(team, checkpoints["draft"] if files is None else files)
+        found = registry.add_model(name="one", upload=upload, by=team)
+        make_worker(queue="light").look()
+        found.refresh_from_db()
+        return found
+
+    return check
+
+
+@pytest.fixture
 def pair(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
     target, draft = (model(team, checkpoints[role], role) for role in ("target", "draft"))
     return Pair.objects.create(team=team.home, name="pair", target=target, draft=draft)
 
 
 def prompts(by: Actor, texts: list[str]) -> Dataset:
-    from webapp.registry import prompt_sets
-
     return prompt_sets.add_dataset(name="prompts", file_name="prompts.txt", text="\n".join(texts), by=by)
 
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from django.conf import settings
 from django.db import connection
 
-from tests.kit.processes import state
-from tests.machines.worker.conftest import until
+from tests.kit.processes import state, until
 from worker import gauges
 
 ROOT = Path(__file__).parents[3]

@@ -41,45 +41,24 @@ def test_the_example_runs_in_terminal_service_replay_plan_projection_and_what_if
 
 
 BROKEN = {
-    "lacks a source": (
+    "mine.py": (
         "from decoding.drafting.strategy import Looks, Strategy\n"
-        'STRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked", Looks("m", "M0,0Z", "#000"))'
+        'STRATEGY = Strategy("mine", "Mine", "It is mine.", "ranked", Looks("m", "M0,0Z", "#000"))',
+        "strategies.mine lacks a source",
     ),
-    "name both alike": (
+    "assisted.py": (
         "from decoding.drafting.source import Nothing\n"
         "from decoding.drafting.strategy import Looks, Strategy\n"
-        'STRATEGY = Strategy("yours", "Mine", "It is.", "ranked", Looks("m", "M0,0Z", "#000"), source=Nothing)'
+        'LOOKS = Looks("m", "M0,0Z", "#000")\n'
+        'STRATEGY = Strategy("assisted", "Mine", "It is.", "ranked", LOOKS, source=lambda given: Nothing())',
+        "Two strategies are called 'assisted'",
     ),
 }
 
 
-@pytest.mark.parametrize(("says", "module"), BROKEN.items(), ids=BROKEN)
-def test_a_module_that_lacks_a_part_is_refused_with_its_name(says: str, module: str, tmp_path: Path) -> None:
-    (tmp_path / "mine.py").write_text(module)
-    done = with_strategies(tmp_path, "-c", "import decoding.strategies")
-    assert done.returncode != 0
-    assert "strategies.mine" in done.stdout.splitlines()[-1] and says in done.stdout
-
-
-SOUND = """from decoding.drafting.source import Nothing
-from decoding.drafting.strategy import Looks, Strategy
-LOOKS = Looks("m", "M0,0Z", "#000")
-STRATEGY = Strategy({slug!r}, "Mine", "It is mine.", {role!r}, LOOKS, source=lambda given: Nothing())
-"""
-TAKEN = {
-    "assisted.py": (SOUND.format(slug="assisted", role="ranked"), "Two strategies are called 'assisted'"),
-    "mine.py": (SOUND.format(slug="mine", role="baseline"), "are each the baseline"),
-}
-
-
-@pytest.mark.parametrize("name", TAKEN)
-def test_a_strategy_that_would_hide_or_double_another_is_refused(name: str, tmp_path: Path) -> None:
-    module, says = TAKEN[name]
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_module_that_lacks_a_part_or_would_hide_another_is_refused(name: str, tmp_path: Path) -> None:
+    module, says = BROKEN[name]
     (tmp_path / name).write_text(module)
     done = with_strategies(tmp_path, "-c", "import decoding.strategies")
     assert done.returncode != 0 and says in done.stdout.splitlines()[-1]
-
-
-def test_a_folder_of_strategies_that_is_not_there_is_named(tmp_path: Path) -> None:
-    done = with_strategies(tmp_path / "nowhere", "-c", "import decoding.strategies")
-    assert done.returncode != 0 and "nowhere, which is not a folder" in done.stdout.splitlines()[-1]

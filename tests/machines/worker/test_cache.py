@@ -70,21 +70,6 @@ def other(cache: FileCache, how: str) -> subprocess.Popen[str]:
     return process
 
 
-def test_what_is_brought_can_be_read_by_its_owner_alone(cache):
-    def fill_openly(folder: Path) -> None:
-        (folder / "part").mkdir(mode=0o755)
-        (folder / "part" / "weights").write_bytes(bytes(SIZE))
-        (folder / "linked").symlink_to(__file__)
-
-    mode = Path(__file__).stat().st_mode
-    with ExitStack() as using:
-        folder = cache.use("one", SIZE, fill_openly, using)
-    modes = {path.name: path.stat().st_mode & 0o777 for path in (cache.folder, folder, *folder.rglob("*"))}
-    assert modes == {
-        "models": 0o700, "one": 0o700, "part": 0o700, "weights": 0o600, "linked": mode & 0o777,
-    }  # fmt: skip
-
-
 def test_the_longest_unused_goes_when_there_is_no_more_room(cache):
     bring(cache, "a", "b", "c")
     with ExitStack() as using:

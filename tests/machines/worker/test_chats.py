@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import signal
-from typing import Any
 
 import pytest
 
@@ -13,7 +12,7 @@ from tests.kit.comparisons import succeeded
 from tests.machines.worker.conftest import model, prompts
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Sample
 from webapp.registry import lengths, prompt_sets
 from webapp.registry.models import Dataset, Pair
 from worker.jobs import count_tokens
@@ -36,12 +35,11 @@ def chatting(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
     return Pair.objects.create(team=team.home, name="chat", target=target, draft=model(team, checkpoints["draft"], "d"))
 
 
-def launched(team: Actor, pair: Pair, talks: Dataset, **changes: Any) -> Comparison:
-    asked = {"strategies": [{"strategy": "static"}], "sampling": {"max_new_tokens": 8, "ignore_eos": True}, **changes}
-    return comparisons.launch(name="talks", by=team, pair=pair, dataset=talks, **asked)
-
-
-def check_turns(comparison: Comparison) -> None:
+def test_after_a_crash_later_turns_follow_the_answers_given_before_it(team, chatting, talks, make_worker, engine):
+    asked = {"strategies": [{"strategy": "static"}], "sampling": {"max_new_tokens": 8, "ignore_eos": True}}
+    comparison = comparisons.launch(name="talks", by=team, pair=chatting, dataset=talks, concurrency=[2], **asked)
+    engine.after(10, lambda: os.kill(engine.pid, signal.SIGKILL))
+    make_worker().look()
     runs = Sample.objects.filter(run__comparison=succeeded(comparison), run__strategy="autoregressive").finished()
     samples = [sample.numbers for sample in runs]
     read, answered = ({one["prompt"]: one[key] for one in samples} for key in ("rendered", "text"))
@@ -51,23 +49,12 @@ def check_turns(comparison: Comparison) -> None:
         assert read[f"t{number}#2"] == read[f"t{number}"] + f" {answered[f't{number}']} w1 w5 w2"
 
 
-def test_after_a_crash_later_turns_follow_the_answers_given_before_it(team, chatting, talks, make_worker, engine):
-    comparison = launched(team, chatting, talks, concurrency=[2])
-    engine.after(10, lambda: os.kill(engine.pid, signal.SIGKILL))
-    make_worker().look()
-    check_turns(comparison)
-
-
-def test_tokens_are_counted_with_the_template(team, chatting, talks, make_worker):
-    counted = lengths.count(dataset=talks, pair=chatting, by=team)
-    make_worker(queue="light").look()
-    assert (succeeded(counted).document["shortest"], counted.document["longest"]) == (3, 4)
-
-
-def test_a_worker_counts_with_the_pairs_tokenizer(team, pair, make_worker):
+def test_a_worker_counts_with_the_pairs_tokenizer_and_template(team, pair, chatting, talks, make_worker):
     words = prompts(team, ["w1 w2 w3", "w4", *["w5 w6"] * count_tokens.AT_ONCE])  # more than one order's worth
     counted = lengths.count(dataset=words, pair=pair, by=team)
+    chats = lengths.count(dataset=talks, pair=chatting, by=team)
     make_worker(queue="light").look()
+    assert (succeeded(chats).document["shortest"], chats.document["longest"]) == (3, 4)
     document = succeeded(counted).document
     assert (document["shortest"], document["median"], document["longest"]) == (1, 2, 3)
     assert document["prompt_count"] == count_tokens.AT_ONCE + 2

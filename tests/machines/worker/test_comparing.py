@@ -18,14 +18,15 @@ from decoding.choice import choose
 from decoding.measure.sample import Audit, sample_from_events
 from decoding.trace.events import Finished, Started, Verified
 from tests.kit import make
-from tests.kit.comparisons import is_whole, state
-from tests.machines.worker.conftest import DEADLINE
+from tests.kit.comparisons import is_whole, state, succeeded
+from tests.kit.processes import DEADLINE
 from tests.machines.worker.staged import LosesItsGpu
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
+from webapp.registry import services as registry
 from worker.attempt import Attempt
 from worker.engine_process import EngineDied
 from worker.jobs.comparison import Compare
@@ -63,17 +64,12 @@ def test_a_comparison_runs_to_its_end(launch, make_worker):
 
 
 @pytest.mark.smoke
-def test_an_engine_that_is_killed_costs_nothing_that_was_finished(launch, make_worker, engine):
-    comparison = launch(texts=6, tokens=96)
-    engine.after(2, lambda: os.kill(engine.pid, signal.SIGKILL))
+def test_a_target_alone_is_compared_without_a_draft(launch, make_worker, team, pair):
+    alone = registry.add_pair(name="alone", target=pair.target, by=team)
+    comparison = launch(pair=alone, strategies=[{"strategy": "lookup"}])
     make_worker().look()
-    assert state(comparison) == "succeeded", comparison.job.reason
-    assert finished() == Sample.objects.count() == 18
-    assert all(is_whole(sample) for sample in Sample.objects.all())
-    told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
-    assert "ended by SIGKILL" in told and ends.OUTSIDE in told
-    assert (comparison.job.attempt, comparison.job.counted_ends) == (2, 0)
-    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+    rows = report(succeeded(comparison))["strategies"]
+    assert [(row["sample_count"], row["audit"]["identical"]) for row in rows] == [(2, 2), (2, 2)]
 
 
 def test_an_engine_whose_gpu_failed_ends_and_a_fresh_one_goes_on(launch, make_worker, engine, monkeypatch):
@@ -127,23 +123,17 @@ def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engi
         work.engine_died(EngineDied("Again."))
 
 
-def test_a_later_attempt_uses_the_prices_that_the_first_has_weighed(launch, engine):
+def test_a_later_attempt_uses_the_prices_and_kernels_that_the_first_has_found(launch, engine):
     comparison = launch(texts=2)
     work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
     assert work.order().prices == {}
     found = {"a classifier": {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
     work.note(Weighed(found, "Another was not weighed."))
+    work.note(Tuned({"device_name": "A card", "dtype": "bfloat16", "kernels": {"unread draft of 4": "used"}}))
     assert JobEvent.objects.filter(sentence="Another was not weighed.").count() == 1
     assert work.order().prices == found
     comparison.refresh_from_db()
     assert comparison.prices == found
-
-
-def test_what_the_warm_up_has_chosen_is_stored_with_the_hardware(launch, engine):
-    comparison = launch(texts=1)
-    work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
-    work.note(Tuned({"device_name": "A card", "dtype": "bfloat16", "kernels": {"unread draft of 4": "used"}}))
-    comparison.refresh_from_db()
     assert comparison.hardware["kernels"] == {"unread draft of 4": "used"} and comparison.hardware["drafthouse"]
 
 

@@ -11,10 +11,9 @@ from webapp.jobs.models import Job
 from worker.disk import tells_of_full_disk
 
 FULL = Path("/dev/full")
-needs_full = pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 
 
-@needs_full
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
 def test_a_job_that_meets_a_full_disk_is_put_back_and_tried_again(launch, make_worker):
     launch()
     worker = make_worker("w1")
@@ -26,9 +25,6 @@ def test_a_job_that_meets_a_full_disk_is_put_back_and_tried_again(launch, make_w
     assert "w1: The disk of its machine is full. Make room there" in job.reason
 
 
-@needs_full
 def test_an_engine_that_tells_of_a_full_disk_in_words_is_understood():
-    with pytest.raises(OSError) as caught:
-        FULL.write_text("no room")
-    assert tells_of_full_disk(f"The engine met an error of its own: OSError: {caught.value}")
+    assert tells_of_full_disk("The engine met an error of its own: OSError: [Errno 28] No space left on device")
     assert not tells_of_full_disk("The engine met an error of its own: OSError: [Errno 5] Input/output error")

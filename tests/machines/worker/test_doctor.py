@@ -86,11 +86,3 @@ def test_a_database_that_is_away_is_told_in_the_words_of_its_driver(tmp_path):
     told = {line.split()[1]: line for line in done.stdout.splitlines()[1:]}
     assert done.returncode == 1 and "127.0.0.1" in told["database"], done.stderr
     assert told["workers"].startswith("broken") and told["disk"].startswith("ok")
-
-
-def test_a_folder_without_a_lab_is_no_place_for_a_doctor(tmp_path):
-    command = [sys.executable, "-m", "worker.supervisor.doctor", "--data", str(tmp_path)]
-    clean = {name: value for name, value in os.environ.items() if not name.startswith("DATABASE_URL")}
-    done = subprocess.run(command, cwd=ROOT, env=clean, capture_output=True, text=True)
-    assert done.returncode == 1 and "There is no Drafthouse in" in done.stderr
-    assert list(tmp_path.iterdir()) == []

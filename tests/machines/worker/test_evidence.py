@@ -16,8 +16,6 @@ QUIET = Marks("boot-1", oom_kills=2)
 
 ENDS = {
     "killed, and memory was there": (-signal.SIGKILL, QUIET, False),
-    "told to go": (-signal.SIGTERM, QUIET, False),
-    "went home": (0, QUIET, False),
     "nobody saw it": (None, QUIET, False),
     "killed for lack of memory": (-signal.SIGKILL, Marks("boot-1", oom_kills=3), True),
     "nobody saw it, and memory ran out": (None, Marks("boot-1", oom_kills=3), True),

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import os
-import signal
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,16 +14,12 @@ from decoding.errors import BadCheckpoint
 from tests.kit.hub import COMMIT, Hub
 from tests.kit.hub import hub as a_hub
 from webapp.accounts import services as accounts
-from webapp.comparisons.models import Comparison
 from webapp.core.hub import HubModel, parse
 from webapp.jobs.models import JobEvent
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
-from worker import gauges, hub
+from worker import hub
 from worker.disk import DISK_FULL, NotNow, Stopped
-
-STARTER = Path(__file__).parents[3] / "starter" / "pair"
-ANOTHER = "fedcba9876543210fedcba9876543210fedcba98"
 
 
 @pytest.fixture(autouse=True)
@@ -34,15 +29,6 @@ def home(monkeypatch, tmp_path: Path) -> Path:
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HF_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
-
-
-@pytest.fixture
-def listening(monkeypatch) -> Iterator[socket.socket]:
-    """A hub that takes calls and never answers."""
-    with socket.create_server(("127.0.0.1", 0)) as line:
-        line.setblocking(False)
-        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{line.getsockname()[1]}")
-        yield line
 
 
 @pytest.fixture
@@ -64,45 +50,21 @@ def fetch(name: str, **more) -> Path:
     return hub.fetch(model, lambda: True, **more)
 
 
-class UntilCalled:
-    """May go on until somebody has called."""
+def test_a_download_that_hangs_is_cancelled(monkeypatch):
+    """The hub takes calls and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as line:
+        line.setblocking(False)
+        monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{line.getsockname()[1]}")
+        callers: list[socket.socket] = []
 
-    def __init__(self, line: socket.socket) -> None:
-        self._line = line
-        self.callers: list[socket.socket] = []
+        def until_called() -> bool:
+            with suppress(BlockingIOError):
+                callers.append(line.accept()[0])
+            return not callers
 
-    def __call__(self) -> bool:
-        try:
-            self.callers.append(self._line.accept()[0])
-        except BlockingIOError:
-            return not self.callers
-        return False
-
-
-def test_a_download_that_hangs_is_cancelled(listening):
-    until_called = UntilCalled(listening)
-    with pytest.raises(Stopped):
-        hub.fetch(HubModel("some/model", COMMIT), until_called)
-    until_called.callers[0].close()
-
-
-def test_a_download_that_somebody_kills_is_tried_again_later(listening):
-    until_called, killed = UntilCalled(listening), []
-
-    def kill_once_called() -> bool:
-        if not until_called() and not killed:  # it may take a while to end
-            killed[:] = [pid for pid in gauges.family(os.getpid()) if b"worker.fetching" in words(pid)]
-            (fetching,) = killed
-            os.kill(fetching, signal.SIGKILL)
-        return True
-
-    with pytest.raises(NotNow, match="was ended by SIGKILL"):
-        hub.fetch(HubModel("some/model", COMMIT), kill_once_called)
-    until_called.callers[0].close()
-
-
-def words(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
+        with pytest.raises(Stopped):
+            hub.fetch(HubModel("some/model", COMMIT), until_called)
+        callers[0].close()
 
 
 def test_what_a_model_needs_is_fetched_once_and_nothing_else(answering, checkpoints, home):
@@ -121,26 +83,21 @@ def test_what_a_model_needs_is_fetched_once_and_nothing_else(answering, checkpoi
     assert len(answering.given) == len(needed)
 
 
-def test_without_a_network_the_cache_serves(answering, monkeypatch):
-    folder = fetch("some/model")
-    answering.shutdown()
-    answering.server_close()
-    assert fetch(f"some/model@{COMMIT}") == folder
-    assert fetch("some/model") == folder
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    assert fetch("some/model") == folder
-    with pytest.raises(hub.Unreachable, match="HF_HUB_OFFLINE is set, and another/model is not whole in"):
-        fetch("another/model")
-
-
-def test_a_broken_hub_gives_what_the_cache_holds_and_nothing_else(answering):
+def test_without_a_hub_that_works_the_cache_serves_and_nothing_else(answering, monkeypatch):
     folder = fetch("some/model")
     answering.is_broken = True
     assert fetch("some/model") == folder
-    with pytest.raises(hub.Unreachable, match="another/model could not be fetched from the hub"):
-        fetch("another/model")
     with pytest.raises(hub.Unreachable):
         fetch("some/model", must_ask=True)
+    answering.shutdown()
+    answering.server_close()
+    assert fetch("some/model") == folder
+    with pytest.raises(hub.Unreachable, match="another/model could not be fetched from the hub"):
+        fetch("another/model")
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    assert fetch(f"some/model@{COMMIT}") == folder
+    with pytest.raises(hub.Unreachable, match="HF_HUB_OFFLINE is set, and another/model is not whole in"):
+        fetch("another/model")
 
 
 def test_a_disk_that_fills_up_halfway_is_named_and_what_came_stays_usable(answering, tiny_disk, monkeypatch):
@@ -150,8 +107,6 @@ def test_a_disk_that_fills_up_halfway_is_named_and_what_came_stays_usable(answer
         fetch("large/model")
     (blobs,) = tiny_disk.glob("hub/models--large--model/blobs")
     assert not list(blobs.glob("*.incomplete"))
-    answering.add("large/model", {"config.json": b"{}", "model.safetensors": b"small"})
-    assert (fetch("large/model") / "model.safetensors").read_bytes() == b"small"
 
 
 @pytest.mark.parametrize(
@@ -159,7 +114,6 @@ def test_a_disk_that_fills_up_halfway_is_named_and_what_came_stays_usable(answer
     [
         ("another/model", r"The hub gives no another/model \(http://127.0.0.1:\d+/another/model\). Check the name"),
         ("some/model@v9", "some/model has no revision v9 on the hub. Choose one of http"),
-        (f"some/model@{ANOTHER}", f"some/model has no revision {ANOTHER} on the hub"),
         ("gated/model", "gated/model is gated. Access to model gated/model is restricted .* Ask for access at http"),
         ("hidden/model", "The hub gives no hidden/model"),
         ("llama/cpp", "llama/cpp has no config.json with .* beside it, only GGUF weights, .* Download a GGUF file"),
@@ -184,14 +138,6 @@ def test_a_token_opens_a_gated_model_only_to_those_who_have_it(answering, checkp
     assert fetch("gated/model", token="good", must_ask=True) == folder
 
 
-def test_a_hub_that_is_busy_for_a_moment_is_asked_again_at_once_and_later_by_the_worker(answering):
-    answering.busy = 1
-    fetch("some/model")
-    answering.busy = 1000
-    with pytest.raises(NotNow, match="too many requests"):
-        fetch("some/model", must_ask=True)
-
-
 def test_a_file_of_another_content_or_size_than_announced_is_refused_and_not_kept(answering, checkpoints):
     weights = checkpoints["draft"]["model.safetensors"]
     answering.false["model.safetensors"] = weights[:-1] + bytes([weights[-1] ^ 1])
@@ -205,14 +151,7 @@ def test_a_file_of_another_content_or_size_than_announced_is_refused_and_not_kep
     assert (fetch("some/model") / "model.safetensors").read_bytes() == weights
 
 
-def test_a_cache_that_cannot_be_written_is_told_in_words(answering, monkeypatch, tmp_path: Path):
-    (tmp_path / "file").touch()
-    monkeypatch.setenv("HF_HOME", str(tmp_path / "file"))
-    with pytest.raises(hub.Unreachable, match=r"The cache of models cannot be used.*another folder in HF_HOME"):
-        fetch("some/model")
-
-
-@pytest.mark.parametrize("text", ["a/b/c", "../b", "a/..", "a--b/c", "/a/b", "a/b@", "a/b@../c", "a/b@x y", "a", "é/b"])
+@pytest.mark.parametrize("text", ["a/b/c", "../b", "a--b/c", "a/b@../c", "a"])
 def test_what_is_no_id_of_the_hub_is_not_taken_for_one(text):
     assert parse(text) is None
 
@@ -243,15 +182,3 @@ def test_another_team_gets_no_gated_model_out_of_the_cache(answering, team, make
     make_worker(queue="light").look()
     model.refresh_from_db()
     assert model.state == "refused" and model.reason.startswith("some/model is gated. ")
-
-
-def test_a_comparison_shows_how_much_of_a_model_it_has_fetched(answering, launch, team, make_worker):
-    folder = STARTER / "draft"
-    answering.add("starter/draft", {file.name: file.read_bytes() for file in folder.iterdir()})
-    pair = registry.add_pair(name="alone", target=HubModel("starter/draft"), draft=None, by=team)
-    launch(pair=pair, strategies=[{"strategy": "lookup"}])
-    make_worker().look()
-    job = Comparison.objects.get().job
-    assert job.state == "succeeded"
-    told = job.events.values_list("sentence", flat=True)  # SQLite's startswith does not mind capitals
-    assert sum(sentence.startswith("Bringing a model's files here, in MiB: ") for sentence in told) == 1

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.linux import LINUX
-from tests.kit.processes import state
-from tests.machines.worker.conftest import until
+from tests.kit.processes import state, until
 from worker import leash
 
 ROOT = Path(__file__).parents[3]
@@ -27,20 +26,11 @@ print(os.getpid(), child.pid, flush=True)
 child.wait()
 """
 LEADS = HOLDER.replace("env=leash.held()", "env=leash.held(), start_new_session=True")
-BESIDE = f"""
-import os, sys
-from worker.leash import HOLDER, stay_beside
-stay_beside([sys.executable, "-c", {PROGRAM!r}], int(os.environ[HOLDER]))
-"""
 
 
 @LINUX
-@pytest.mark.parametrize(
-    "how", [["-m", "worker.leash", sys.executable, "-c", PROGRAM], ["-c", BESIDE]], ids=["by the system", "by looking"]
-)
-def test_a_foreign_program_ends_with_its_holder(how):
-    """By looking is the way of systems other than Linux, and works on this one too."""
-    command = [sys.executable, "-c", HOLDER, *how]
+def test_a_foreign_program_ends_with_its_holder():
+    command = [sys.executable, "-c", HOLDER, "-m", "worker.leash", sys.executable, "-c", PROGRAM]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
         program = int(holder.stdout.readline())
         assert state(program)

@@ -13,11 +13,8 @@ from decoding.choice import choose
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.models.folder import inspect
-from tests.kit import make
-from tests.machines.worker.conftest import until
+from tests.kit.processes import until
 from webapp.jobs.models import Job
-from webapp.registry import services as registry
-from webapp.registry.models import LanguageModel
 from worker import memory
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
@@ -31,19 +28,6 @@ def folder(checkpoints, tmp_path) -> Path:
     for name, content in checkpoints["target"].items():
         (tmp_path / name).write_bytes(content)
     return tmp_path
-
-
-@pytest.fixture
-def checked(team, make_worker, checkpoints):
-    """Check a model, and return it as it is then."""
-
-    def check() -> LanguageModel:
-        model = registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
-        make_worker(queue="light").look()
-        model.refresh_from_db()
-        return model
-
-    return check
 
 
 def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_sound(folder):

@@ -8,69 +8,28 @@ from pathlib import Path
 import pytest
 from django.conf import settings
 
-from tests.kit import make
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
-from webapp.registry.models import LanguageModel
-from worker import materials
 from worker.cache import FileCache
 from worker.disk import Stopped
 from worker.gguf_folders import folder_of_gguf
-
-
-@pytest.fixture
-def check(team, make_worker, checkpoints):
-    def check_one(**changed: bytes) -> LanguageModel:
-        upload = make.upload(team, {**checkpoints["draft"], **changed})
-        model = registry.add_model(name="one", upload=upload, by=team)
-        make_worker(queue="light").look()
-        model.refresh_from_db()
-        return model
-
-    return check_one
-
-
-def test_a_sound_model_becomes_ready(check):
-    model = check()
-    assert (model.state, model.reason) == ("ready", "")
-    assert (model.facts["runner"], model.facts["model_type"]) == ("fast", "llama")
-    job = Job.objects.get()
-    assert job.state == "succeeded"
-    said = list(job.events.values_list("sentence", flat=True))
-    assert {"Reading its files: 0 of 1.", "Loading its tokenizer: 0 of 1."} <= {*said}
-
-
-def test_no_file_of_another_folder_takes_the_place_of_the_models_own(team, make_worker, checkpoints):
-    """As repositories have them beside the model: what was looked at when it came is what runs."""
-    own = {f"m/{name}": content for name, content in checkpoints["draft"].items()}
-    others = {"m/onnx/config.json": b"{}", "m/onnx/tokenizer.json": b"{}", "zz/config.json": b"{}", "zz/evil.py": b""}
-    model = registry.add_model(name="one", upload=make.upload(team, own | others), by=team)
-    make_worker(queue="light").look()
-    model.refresh_from_db()
-    assert (model.state, model.reason) == ("ready", "")
-    (folder,) = (Path(settings.DATA_DIR) / "models").iterdir()
-    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    there = {name for name in there if not name.startswith(materials.TEAMS)}
-    assert there == {*checkpoints["draft"], "onnx/config.json", "onnx/tokenizer.json"}
-
-
-def test_a_worker_tells_which_models_lie_on_its_disk(check, checkpoints, tmp_path):
-    assert materials.cached() == []
-    (tmp_path / "models").mkdir()
-    (tmp_path / "models" / "growing-1").mkdir()
-    check()
-    (one,) = materials.cached()
-    assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
-    assert one["teams"] == [str(LanguageModel.objects.get().team_id)]
 
 
 def modes(folder: Path) -> set[tuple[bool, int]]:
     return {(path.is_dir(), path.stat().st_mode & 0o777) for path in (folder, *folder.rglob("*"))}
 
 
-def test_models_can_be_read_by_their_owner_alone_also_those_that_an_older_version_brought(check, tmp_path, make_worker):
-    check()
+def test_a_sound_model_becomes_ready_and_its_owners_alone_also_one_that_an_older_version_brought(
+    checked, checkpoints, tmp_path, make_worker
+):
+    model = checked()
+    assert (model.state, model.reason) == ("ready", "")
+    assert (model.facts["runner"], model.facts["model_type"]) == ("fast", "llama")
+    job = Job.objects.get()
+    assert job.state == "succeeded"
+    said = list(job.events.values_list("sentence", flat=True))
+    assert {"Reading its files: 0 of 1.", "Loading its tokenizer: 0 of 1."} <= {*said}
     assert modes(tmp_path / "models") == {(True, 0o700), (False, 0o600)}
     for path in (tmp_path / "models").rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -78,9 +37,20 @@ def test_models_can_be_read_by_their_owner_alone_also_those_that_an_older_versio
     assert modes(tmp_path / "models") == {(True, 0o700), (False, 0o600)}
 
 
-def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(check, checkpoints):
+def test_no_file_of_another_folder_takes_the_place_of_the_models_own(checked, checkpoints):
+    """As repositories have them beside the model: what was looked at when it came is what runs."""
+    own = {f"m/{name}": content for name, content in checkpoints["draft"].items()}
+    others = {"m/onnx/config.json": b"{}", "m/onnx/tokenizer.json": b"{}", "zz/config.json": b"{}", "zz/evil.py": b""}
+    model = checked(own | others)
+    assert (model.state, model.reason) == ("ready", "")
+    (folder,) = (Path(settings.DATA_DIR) / "models").iterdir()
+    there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert there == {*checkpoints["draft"], "onnx/config.json", "onnx/tokenizer.json"}
+
+
+def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(checked, checkpoints):
     words = checkpoints["draft"]["tokenizer.json"].replace(b'"WordLevel"', b'"NoSuchThing"')
-    model = check(**{"tokenizer.json": words})
+    model = checked({**checkpoints["draft"], "tokenizer.json": words})
     assert model.state == "refused"
     assert "The tokenizer of one cannot be loaded" in model.reason
     assert str(settings.DATA_DIR) not in model.reason  # where it lies tells its owner nothing
@@ -95,14 +65,10 @@ def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return gemma(folder / "model", folder / "tiny.gguf")
 
 
-def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, make_worker, gguf_file):
-    upload = make.upload(team, {"tiny.gguf": gguf_file.read_bytes()})
-    model = registry.add_model(name="one", upload=upload, by=team)
-    make_worker(queue="light").look()
-    model.refresh_from_db()
+def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, checked, gguf_file):
+    model = checked({"tiny.gguf": gguf_file.read_bytes()})
     assert (model.state, model.reason) == ("ready", "")
     assert model.facts["gguf"].startswith("a GGUF file (F32, ") and model.facts["runner"] == "transformers"
-    assert [one["teams"] for one in materials.cached()] == [[str(team.home.pk)]] * 2  # the file, and its folder
 
 
 def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):

@@ -14,7 +14,7 @@ from django.db import connection
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs.models import Job, JobEvent, Queue
 
-JOB_COUNT, RACERS = 90, 3
+JOB_COUNT, RACERS = 60, 3
 ROOT = Path(__file__).parents[3]
 RACER = """
 import json, sys

@@ -63,15 +63,6 @@ def test_the_longest_unused_leaves_when_there_is_no_room_and_its_memory_is_free(
     assert memory.count() == 2
 
 
-def test_facts_that_were_read_before_are_not_read_again(folders):
-    facts = inspect(folders[0])
-    assert inspect(facts) is facts
-    spot = Spot(folders[0], "cpu", "target", model=facts)
-    residents = Residents()
-    assert residents.load(spot).folder is facts
-    assert residents.load(Spot(folders[0], "cpu", "target")).folder is facts, "the same model by its path"
-
-
 def test_a_target_is_not_put_out_for_its_own_draft(folders):
     memory = Memory(1, folders[0])
     residents = Residents(memory.free)
@@ -79,16 +70,3 @@ def test_a_target_is_not_put_out_for_its_own_draft(folders):
     target = memory.note(residents.load(spot))
     memory.note(residents.load(Spot(folders[1], "cpu", "draft"), keep=spot))  # the system may still find room for it
     assert memory.note(residents.load(spot)) is target
-
-
-def test_a_pair_of_one_model_is_loaded_twice_and_both_leave(folders):
-    memory = Memory(2, folders[0])
-    residents = Residents(memory.free)
-    spot = Spot(folders[0], "cpu", "target")
-    target = memory.note(residents.load(spot))
-    draft = memory.note(residents.load(Spot(folders[0], "cpu", "draft"), keep=spot))
-    assert target.runner is not draft.runner
-    del target, draft
-    for number in (1, 2):
-        memory.note(residents.load(Spot(folders[number], "cpu", "target")))
-    assert memory.count() == 2

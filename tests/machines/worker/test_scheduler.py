@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 from django.db.models import F
 
-from webapp.core import fingerprints, start
 from webapp.core.models import Fact
 from webapp.core.outage import Outage
 from webapp.jobs.leases import Reaper
@@ -52,13 +51,3 @@ def test_a_store_that_is_away_stops_the_sweep_alone(transactional_db, settings, 
     look()
     assert "The store cannot be swept (The object store does not answer" in caplog.text
     assert "until it does" not in caplog.text, "the database was blamed"
-
-
-def test_a_machine_with_secrets_of_its_own_may_schedule_and_work_and_is_told_what_it_cannot(
-    transactional_db, settings, caplog
-):
-    fingerprints.keep()
-    settings.SECRET_KEY = "of this machine"
-    start.wait(scheduler.logger)
-    assert "Copy secrets/secret_key from" in caplog.text and "needs a key" in caplog.text
-    assert "accept_secrets" not in caplog.text, "what a worker accepts, web would have to refuse"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.postgres import Server
-from tests.machines.worker.conftest import until
+from tests.kit.processes import until
 from webapp.comparisons.models import Sample
 
 HOME = os.environ.get("DRAFTHOUSE_TEST_POSTGRES")

@@ -24,12 +24,6 @@ class Compare(ToCompare):
         compare(self, residents, emit, cancelled)
 
 
-class SomeBroke(DrafthouseError):
-    """The rest is done; the message names the first that could not be decoded, and why."""
-
-    code = "samples-broke"
-
-
 def work(attempt: Attempt) -> None:
     """Decode all samples but those that break. A sample that the engine reports as broken, or that has killed it
     twice, is given up. In the end the job fails and names what is missing; trying again decodes only that."""
@@ -47,4 +41,4 @@ def work(attempt: Attempt) -> None:
         if not attempt.hold.is_lost:
             attempt.insist(rows.drop_unfinished)
     if rows.broken:
-        raise SomeBroke(rows.what_broke())
+        raise DrafthouseError(rows.what_broke())

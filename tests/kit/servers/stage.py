@@ -6,6 +6,7 @@ import asyncio
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from decoding.backends.contestants.base import Request
@@ -26,9 +27,10 @@ from decoding.models.tokenizer_files import Tokenizer
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Event, Recorder
 from tests.kit.pairs import PROMPTS, Letters, pair
-from tests.parts.servers.formats import speaking
-from tests.parts.servers.wire import Script, Wire, serving
+from tests.kit.servers.formats import Decode, speaking
+from tests.kit.servers.wire import Script, Wire, serving
 
+StepsFor = Callable[[Any, int], list[list[int]]]
 GREEDY = Sampling(max_new_tokens=12)
 LETTERS = Letters()
 
@@ -129,3 +131,27 @@ def asking(
             yield lambda *texts, **how: answers_of(servers, texts, LETTERS, **how), wire
         finally:
             servers.close()
+
+
+def greedy_steps(folder: Path) -> StepsFor:
+    """Greedy texts of the model, in the steps of a speculating server."""
+    import torch
+    from transformers import AutoModelForCausalLM, AutoTokenizer
+
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+
+    def steps(prompt: Any, room: int) -> list[list[int]]:
+        ids = tokenizer(prompt)["input_ids"] if isinstance(prompt, str) else prompt
+        made = model.generate(torch.tensor([ids]), max_new_tokens=room, do_sample=False, eos_token_id=None)
+        return in_steps(made[0, len(ids) :].tolist())
+
+    return steps
+
+
+def streamed_words(folder: Path) -> Decode:
+    """Decode as a server that streams: each token is a word with the space before it."""
+    from transformers import AutoTokenizer
+
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    return lambda tokens: "".join(f" {tokenizer.decode([token])}" for token in tokens)

@@ -8,7 +8,7 @@ import json
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from tests.parts.servers.wire import Asked, Piece, Reply, Script, events, plain
+from tests.kit.servers.wire import Asked, Piece, Reply, Script, events, plain
 
 Steps = Sequence[Sequence[int]]  # tokens of the prompt's pass, then of each verification
 Decode = Callable[[Sequence[int]], str]
@@ -58,18 +58,6 @@ def vllm(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
     return events(*sent, "[DONE]")
 
 
-def trtllm(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
-    prompt, made = len(asked.body["prompt"]), 0
-    sent: list[Any] = []
-    for number, step in enumerate(steps, 1):
-        made += len(step)
-        choice = {"index": 0, "text": decode(step), "token_ids": list(step), "logprobs": None, "finish_reason": None,
-                  "stop_reason": None, "avg_decoded_tokens_per_iter": made / number}  # fmt: skip
-        choice["finish_reason"] = "length" if number == len(steps) else None
-        sent.append(_chunk(choices=[choice], usage=_usage(prompt, made)))
-    return events(*sent, _chunk(choices=[], usage=_usage(prompt, made)), "[DONE]")
-
-
 def openai(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
     text = [{"index": 0, "text": decode(step), "logprobs": None, "finish_reason": None} for step in steps]
     text[-1]["finish_reason"] = "length"
@@ -103,7 +91,7 @@ def sglang(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
 FORMATS: dict[str, tuple[str, Callable[[Asked, Steps, Decode], list[Piece]]]] = {
     "llamacpp": ("/completion", llamacpp),
     "vllm": ("/v1/completions", vllm),
-    "trtllm": ("/v1/completions", trtllm),
+    "trtllm": ("/v1/completions", vllm),
     "openai": ("/v1/completions", openai),
     "transformers": ("/v1/completions", transformers),
     "sglang": ("/generate", sglang),
