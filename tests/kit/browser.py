@@ -21,7 +21,6 @@ STARTER = ROOT / "starter"
 PROMPTS = 10  # six to train with, two to tune by, two to test with
 COMPARISON = re.compile("/comparisons/[0-9a-f-]{36}/")
 CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
-PHONE = {"width": 360, "height": 740}
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network
 
