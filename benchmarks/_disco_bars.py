@@ -206,7 +206,6 @@ def measure(
         "prompts": {"training": len(material.training), "test": len(material.test), "repeats": repeats},
         "looks_at": classifier.card["looks_at"],
         "auc": classifier.card["metrics"]["auc"],
-        "ablations": classifier.card["ablations"],
         "thresholds": classifier.card["thresholds"],
         "costs": costs.for_one(),
         "settings": [

@@ -277,8 +277,7 @@ def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, user
     verification and the preparation, and one with a miss the backup's drafting too. Beside, the draft has a core of its
     own."""
     fixed, in_turn, *others = parse_choices(
-        "static:4,ssd:4,backup=neural,placement=in-turn,ssd:4,backup=by-batch,placement=in-turn,"
-        "ssd:4,backup=auto,placement=in-turn"
+        "static:4,ssd:4,backup=neural,placement=in-turn,ssd:4,backup=auto,placement=in-turn"
     )
     beside = parse_choices("ssd:4,backup=neural,placement=beside") if pair.draft_process else []
     choices = [AUTOREGRESSIVE, fixed, in_turn, *beside, *others]
@@ -298,8 +297,7 @@ def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, user
             )
         for other in others:
             ratio = paired(rows, other.settings, fixed.settings, Load(count))
-            backups = rows[other.at(Load(count)).label]["backups"]
-            print(f"  {other.settings}: measured {ratio:.2f}. {backups['sentence'] if backups else 'Nothing missed.'}")
+            print(f"  {other.settings}: measured {ratio:.2f}.")
     return []
 
 
@@ -343,7 +341,7 @@ def _corollary_16(row: dict[str, Any], plain: dict[str, Any], users: int) -> flo
     counted = [hits for sample in row["samples"] if (hits := sample["hits"])]
     speculation = answers_of(counted).speculation("neural")
     assert speculation, "the model answers every miss of this run"
-    return speculation.over(without_hits(plain["mean_acceptance_length"], drafting), users)
+    return speculation.speedup(users) / without_hits(plain["mean_acceptance_length"], drafting).speedup(users)
 
 
 def _per_draft(run: PlayedRun) -> float:

@@ -33,10 +33,7 @@ from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
 from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_baseline
 from decoding.measure.texts import Texts
-from decoding.models.config_bounds import check_numbers
 from decoding.models.folder import inspect as inspect_folder
-from decoding.models.gguf import config as gguf_config
-from decoding.models.gguf import header as gguf_header
 from decoding.models.gguf.origin import about_speed as about_gguf_speed
 from decoding.models.kinds import other_kind
 from decoding.models.tensor_headers import LARGEST_HEADER, read_header

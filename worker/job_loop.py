@@ -31,7 +31,7 @@ from worker.engine_process import EngineDied, EngineProcess
 from worker.engine_reports import hush
 from worker.gpus import describe, read
 from worker.jobs import Work, works
-from worker.materials import NotHere, cached, device_of, restrict
+from worker.materials import NotHere, device_of, restrict
 from worker.past import Past
 from worker.pulse import Hold, Pulse, outage
 from worker.telemetry import recording
@@ -163,7 +163,6 @@ class JobLoop:
             queues=[self.queue],
             devices=[describe(device_of(self.queue))],
             versions=_versions(),
-            cached=cached(),
             machine=gauges.boot() or socket.gethostname(),
             memory=_memory(self.queue),
             marks=asdict(evidence.marks()),

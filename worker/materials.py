@@ -4,11 +4,8 @@ one folder, and nothing is fetched twice."""
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
-from uuid import UUID
 
 from django.conf import settings
 
@@ -34,7 +31,6 @@ from worker.hub import OnProgress, ignore
 from worker.messages import LocalPair
 from worker.pulse import Hold
 
-TEAMS = ".teams"  # in a model's folder: an empty file for each team that used it here
 PIECE = 1024 * 1024  # bytes copied between two looks at whether we may go on
 
 
@@ -95,11 +91,9 @@ def _unpacked(hold: Hold, model: LanguageModel, path: Path, on_progress: OnProgr
         if file is None:
             return path
         hold.names[file] = model.name
-        folder = folder_of_gguf(file, _cache(), hold.using, hold.may_go_on, on_progress)
+        return folder_of_gguf(file, _cache(), hold.using, hold.may_go_on, on_progress)
     except BadCheckpoint as refusal:
         raise BadCheckpoint(hold.in_words(str(refusal))) from None
-    _mark(folder, model.team_id)
-    return folder
 
 
 def _brought(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
@@ -108,31 +102,10 @@ def _brought(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:
     return _from_hub(hold, model, on_progress)
 
 
-def cached() -> list[dict[str, Any]]:
-    """List the complete models on this disk, each with its size and the teams that may know of it."""
-    return [
-        {"name": folder.name, "bytes": size, "teams": sorted(mark.name for mark in (folder / TEAMS).glob("*"))}
-        for folder, size in sorted(_cache().models().items())
-    ]
-
-
 def restrict() -> None:
     """Restrict all models on this disk to their owner, as an older version did not."""
     for name in ("models", "gguf"):
         modes.tighten_all(Path(settings.DATA_DIR) / name)
-
-
-def _use(hold: Hold, team_id: UUID, name: str, size: int, fill: Callable[[Path], None]) -> Path:
-    folder = _cache().use(name, size, fill, hold.using)
-    _mark(folder, team_id)
-    return folder
-
-
-def _mark(folder: Path, team_id: UUID) -> None:
-    """Note that the team may know of this model here."""
-    with suppress(OSError):  # of a full disk; then only the operator knows that it lies here
-        (folder / TEAMS).mkdir(mode=modes.FOLDER, exist_ok=True)
-        (folder / TEAMS / str(team_id)).touch(mode=modes.FILE)
 
 
 def _cache() -> FileCache:
@@ -158,7 +131,7 @@ def _assembled(hold: Hold, upload: Upload, files: Mapping[str, UploadedFile], on
                         raise Stopped
 
     name = hashlib.sha256(manifest.encode()).hexdigest()[:32]
-    return _use(hold, upload.team_id, name, size, fill)
+    return _cache().use(name, size, fill, hold.using)
 
 
 def _from_hub(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path:

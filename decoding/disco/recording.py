@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 
 import torch
 from torch import Tensor
@@ -18,9 +18,7 @@ from torch import Tensor
 from decoding.dice.dice import Dice, broken
 from decoding.disco import features
 from decoding.disco.echoes import LONGEST, Echoes
-from decoding.drafting.grown_along import grown_along
-from decoding.drafting.records import GrownAlong, Ranked, Record, Written
-from decoding.drafting.tree_shapes import LikeliestPaths
+from decoding.drafting.records import Ranked, Record, Written
 from decoding.models.runner import ModelRunner, read_prompt
 
 BRANCHES = 32  # tails that are drafted side by side
@@ -44,7 +42,6 @@ class Recording:
     ended: bool  # the text's last token is an end token
     end_tokens: frozenset[int] = frozenset()
     preferred: Tensor = NOTHING  # int [N, PREFERRED], the draft's best tokens at each position, best first
-    grown: GrownAlong = field(default_factory=dict)
     seed: int = 0  # of the sample's dice
 
     @property
@@ -72,14 +69,13 @@ class Recording:
             max_new_tokens=min(length, self.max_new_tokens),
             ended=self.ended and is_whole,
             preferred=self.preferred[:length],
-            grown={width: trees[:length] for width, trees in self.grown.items()},
         )
 
     @property
     def ranked(self) -> Ranked:
         """The same text as trees see it."""
         text = self.tokens[self.prompt_tokens :]
-        return Ranked.of(text, self.preferred.tolist(), self.max_new_tokens, self.grown)
+        return Ranked.of(text, self.preferred.tolist(), self.max_new_tokens)
 
     @property
     def record(self) -> Record:
@@ -109,7 +105,6 @@ def record(
     end_tokens: Collection[int],
     max_new_tokens: int,
     tail_depth: int = 0,
-    trees: Sequence[LikeliestPaths] = (),
     judge: ModelRunner | None = None,
 ) -> Recording:
     """Run the draft once along `text`, which the target wrote after `tokens`. `dice` must be new, with the sample's
@@ -147,7 +142,6 @@ def record(
         ended,
         frozenset(end_tokens),
         preferences.topk(min(PREFERRED, preferences.shape[1]), -1).indices.cpu(),
-        {paths.width: grown_along(draft, dice, tokens, text, paths, end_tokens) for paths in trees},
         dice.seed,
     )
 

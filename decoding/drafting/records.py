@@ -7,10 +7,8 @@ where a round starts and the number of tokens that are drafted there decide the 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import takewhile
-
-from decoding.drafting.tree_shapes import TreeShape
 
 
 @dataclass(frozen=True)
@@ -66,25 +64,19 @@ class Written:
         return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
 
 
-GrownAlong = Mapping[int, Sequence[TreeShape]]  # by width: the tree of the likeliest paths at each token of a text
-
-
 @dataclass(frozen=True)
 class Ranked:
     """One prompt's text as trees see it: where each of its tokens stood on the draft's list after those before it."""
 
     ranks: Sequence[int]
     room: int  # most tokens that the text could have had
-    grown: GrownAlong = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, text: Sequence[int], listed: Sequence[Sequence[int]], room: int, grown: GrownAlong | None = None
-    ) -> Ranked:
+    def of(cls, text: Sequence[int], listed: Sequence[Sequence[int]], room: int) -> Ranked:
         found = [
             tokens.index(token) if token in tokens else len(tokens) for token, tokens in zip(text, listed, strict=True)
         ]
-        return cls(found, room, grown or {})
+        return cls(found, room)
 
 
 def _no_numbers(start: int) -> Sequence[float]:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-WantedBackup = Literal[
-    "auto", "by-batch", "neural", "ngram", "random", "copy", "copy-or-random"
-]  # `events.Backup` is what then drafted
+# `events.Backup` is what then drafted
+WantedBackup = Literal["auto", "neural", "ngram", "random", "copy", "copy-or-random"]
 
 
 MOST_BRANCHES = 16  # that one text asks for if their number is left open

@@ -123,7 +123,6 @@ class Strategy:
     sliders: tuple[Slider, ...] = ()  # offered by what-if; the first one is the axis of its curve
     if_judged: Settings = field(default_factory=dict)  # defaults that differ where a classifier judges
     formerly: tuple[Former, ...] = ()  # strategies that have become settings of this one
-    bound: str = ""  # slug of the strategy that knows what this one must guess; regret is against it
     remark: str = ""  # a note below the table of results, shown after the strategy's label
     needs_draft: bool = True  # False: it runs on a target alone
 

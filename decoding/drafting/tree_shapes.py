@@ -27,7 +27,6 @@ class TreeShape:
 
     parents: tuple[int, ...]
     ranks: tuple[int, ...]
-    rows: tuple[int, ...] = ()  # by level, tokens that the draft reads; empty: those that have followers
 
     def __len__(self) -> int:
         return len(self.parents)
@@ -79,22 +78,6 @@ class TreeShape:
     @property
     def depth(self) -> int:
         return len(self.levels)
-
-    @property
-    def text(self) -> str:
-        """Write what `read` reads."""
-        parts = []
-        for level in [[-1], *self.levels[:-1]]:
-            counts = [len(self.children[number + 1]) for number in level]
-            parts.append("".join(DIGITS[count] for count in counts).rstrip("0"))
-        return "/".join(parts)
-
-    def within(self, depth: int) -> TreeShape:
-        """Cut off what is deeper."""
-        if depth >= self.depth:
-            return self
-        count = sum(map(len, self.levels[: max(0, depth)]))
-        return TreeShape(self.parents[:count], self.ranks[:count], self.rows[: max(0, depth - 1)])
 
     def path(self, ranks: Iterable[int]) -> list[int]:
         """Follow these alternatives from the text's end as far as the tree goes."""

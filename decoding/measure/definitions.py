@@ -37,8 +37,6 @@ DEFINITIONS = {
     "recorded": "whether requests arrived at the times of their log, which the rate stretches, or at random times",
     "by_turn": "of conversations, each turn's speed-up, whose interval holds for that turn and strategy alone; all "
     "other speed-ups count a conversation as one prompt, by the total of its turns",
-    "regret": "of a strategy whose bound ran beside it: 1 - reached, and reached is its speed relative to the "
-    "bound's, as in speedup; over all and by category; each interval holds for itself alone",
     "num_spec_steps": "target passes that verified at least one drafted token",
     "num_draft_tokens": "drafted tokens that were verified",
     "num_accepted_draft_tokens": "drafted tokens that the target accepted",
@@ -50,8 +48,6 @@ DEFINITIONS = {
     "acceptance_histogram": "entry i: verifications that accepted exactly i drafted tokens",
     "acceptance_by_position": "entry i: of the drafts with more than i tokens, the share whose token i was accepted; "
     "of a server that does not tell the lengths of its drafts, of all its drafts",
-    "drift": "of a classifier's estimates from what this run accepted: offset and slope on the logit to correct "
-    "them, and their mean error before (calibration_error) and after (corrected_error)",
     "price": "tokens that one more drafted token must bring, over the probability that it is accepted after an "
     "accepted one: by the classifier's card, and by passes that the run weighed before its first sample (run). If they "
     "differ by more than doubt (two standard errors, at least 15 %), the run used its own",
@@ -69,10 +65,6 @@ DEFINITIONS = {
     "why": "from the tokens per second of a bound to the measured ones, cause by cause; the bound is an oracle with "
     "free drafts that verifies only where the draft is refused, at the price of one row a text, measured on "
     "autoregressive at the same load; with_prompt and end_to_end add the time to read the prompt, then the queue",
-    "backups": "what answered the misses. share: of the misses; tokens_per_s: of a text, from a miss that the backup "
-    "answered to the next that another one did; critical_batch: by Theorem 17 at the times and rates of this run, the "
-    "number of texts at once from which a backup without a model is better (the one that was tried, else random "
-    "tokens), null if at no number, or not known",
     "lost": "samples whose draft was lost on the way, so that the target went on alone, by the reason",
     "captures": "CUDA graphs that were recorded in time that counts: the warm-up did not meet the form of their pass",
     "audit": "against autoregressive's tokens: identical; tie (the first difference lies within rounding, "

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 from decoding.choice import Choice
 from decoding.core.load import ONE, Load
-from decoding.measure.drift import Bin, binned
 from decoding.measure.request_times import UNKNOWN, Timing, timing
 from decoding.measure.spent import Spent, spent_in
 from decoding.trace import accounting
@@ -72,7 +71,6 @@ class SampleResult:
     delivered: int = 0  # tokens that a server sent; 0 where rounds are known
     is_spelled: bool = False  # the server sent text alone: the tokens are how the local tokenizer cuts it
     reported: Reported | None = None  # a server's own figures
-    estimated: tuple[Bin, ...] = ()  # a classifier's estimates of judged tokens, binned; empty if none was asked
 
     turn: int = 1  # of its conversation
     conversation: str = ""  # id of the first turn's prompt; empty for a first turn
@@ -169,7 +167,6 @@ def sample_from_events(
         num_target_passes=len(verdicts),
         num_draft_passes=sum(draft.passes for draft in drafts.values()) + (ahead["passes"] if ahead else 0),
         **_accepted(judged),
-        estimated=binned((d.estimate, a) for d, a in judged) if choice.classifier is not None else (),
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,

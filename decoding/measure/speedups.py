@@ -53,12 +53,6 @@ class Race:
     left_out: int = 0  # prompts that some strategy has not decoded
     absent: tuple[str, ...] = ()  # labels that broke on most prompts
 
-    def only(self, prompts: Iterable[str]) -> Race:
-        """The same race on some of its prompts."""
-        kept = list(prompts)
-        times = {label: {prompt: own[prompt] for prompt in kept} for label, own in self.times.items()}
-        return Race(self.load, times, len(kept))
-
     def ratio(self, one: str, other: str) -> float:
         """Speed of one relative to another."""
         return sum(self.times[other].values()) / sum(self.times[one].values())

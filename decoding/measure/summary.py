@@ -16,8 +16,6 @@ from decoding.core.load import ONE, Load
 from decoding.disco.prices import about
 from decoding.measure import latency, why
 from decoding.measure.devices import device_shares
-from decoding.measure.drift import drift
-from decoding.measure.regret import regrets
 from decoding.measure.sample import AUDIT_OUTCOMES, SampleResult
 from decoding.measure.speedups import (
     Race,
@@ -145,7 +143,6 @@ def _row(choice: Choice, runner: str, samples: Sequence[SampleResult], judged: R
         "num_draft_passes": _sum(s.num_draft_passes for s in samples),
         "acceptance_histogram": _added(s.acceptance_histogram for s in samples),
         "acceptance_by_position": [a / d for a, d in by_position],
-        "drift": drift(each for sample in samples for each in sample.estimated),
         "draft_share": sum(s.draft_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         "verify_share": sum(s.verify_ns for s in samples) / decode_ns if decode_ns and has_rounds else None,
         **accounting.rates([s.hits for s in samples if s.hits]),
@@ -195,8 +192,7 @@ def report(
     by_label, devices = _by_label(choices, samples), device_shares(choices, hardware)
     judged = judged or judge(choices, samples, baseline)
     rows = []
-    explained = zip(choices, why.reasons(choices, by_label), regrets(choices, by_label), strict=True)
-    for choice, reason, regret in explained:
+    for choice, reason in zip(choices, why.reasons(choices, by_label), strict=True):
         own, label, reference = by_label[choice.label], choice.label, judged.base[choice.load]
         beside = by_label.get(reference, [])
         rows.append(
@@ -207,7 +203,6 @@ def report(
                 "break_even_tokens": None if label == reference else break_even_tokens(own, beside),
                 **latency.figures(own, objective, devices[label]),
                 "why": reason,
-                "regret": regret,
             }
         )
     return rows

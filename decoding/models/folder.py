@@ -319,10 +319,8 @@ def _check_tensors(folder: Path, shape: Shape, tensors: Mapping[str, TensorHeade
 
 
 def _check_tokenizer(folder: Path) -> None:
-    has = {
-        name for name in ("tokenizer.json", "vocab.json", "merges.txt", "tokenizer.model") if (folder / name).is_file()
-    }
-    if not has & {"tokenizer.json", "tokenizer.model"} and not has >= {"vocab.json", "merges.txt"}:
+    one, two = (folder / "tokenizer.json",), (folder / "vocab.json", folder / "merges.txt")
+    if not any(all(file.is_file() for file in files) for files in (one, two)):
         raise BadCheckpoint(
             f"{folder} has no tokenizer (tokenizer.json, or vocab.json with merges.txt). "
             "Copy the tokenizer files from where the model came."

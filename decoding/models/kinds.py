@@ -12,12 +12,7 @@ from typing import Any
 from decoding.models.config_bounds import text_part
 
 ADAPTER, PIPELINE = "adapter_config.json", "model_index.json"
-QUANTIZED = {  # formats that no decoder here runs exactly, as config.json names them
-    "aqlm": "AQLM", "auto-round": "AutoRound", "awq": "AWQ", "bitnet": "BitNet", "bitsandbytes": "bitsandbytes",
-    "compressed-tensors": "compressed-tensors", "eetq": "EETQ", "exl2": "EXL2", "exl3": "EXL3", "fbgemm_fp8": "FP8",
-    "fp8": "FP8", "gptq": "GPTQ", "higgs": "HIGGS", "hqq": "HQQ", "modelopt": "ModelOpt", "quanto": "Quanto",
-    "quark": "Quark", "spqr": "SpQR", "torchao": "torchao", "vptq": "VPTQ",
-}  # fmt: skip
+DEQUANTISED = "mxfp4"  # the format, as config.json names it, whose numbers transformers runs exactly
 HEADS = {  # by a part of the architecture's name
     "eagle3": "EAGLE-3", "eagle": "EAGLE", "medusa": "Medusa", "dflash": "DFlash", "dspark": "DSpark", "hydra": "Hydra",
     "mlpspeculator": "MLP speculator", "mtpmodel": "MTP",
@@ -60,7 +55,8 @@ def quantization_of(config: Mapping[str, Any], names: Collection[str], dtypes: I
     if isinstance(told, Mapping):
         if told.get("load_in_4bit") or told.get("load_in_8bit"):
             return "bitsandbytes"
-        return QUANTIZED.get(str(told.get("quant_method")).lower(), "")
+        method = str(told.get("quant_method", "of an unnamed kind"))[:40]
+        return "" if method == DEQUANTISED else method
     if config.get("compression_config"):
         return "compressed-tensors"
     mlx = config.get("quantization")

@@ -64,7 +64,6 @@ class ModelRunner(Protocol):
     """A model that reads one text. Every call appends to, cuts, or grows a tree from `tokens`."""
 
     vocab_size: int
-    reads_trees_at_once: bool  # one pass reads many tokens of a tree, each as it would be read in a text
     context: int  # the most tokens it can hold
     device: torch.device
 

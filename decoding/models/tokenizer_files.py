@@ -6,7 +6,6 @@ comparison covers what decides ids: vocabulary, merges, added tokens, and how te
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,11 +30,10 @@ class Tokenizer(Protocol):
 
 @dataclass(frozen=True)
 class TokenizerFacts:
-    ids: dict[str, int]  # token -> id; empty for a binary file
+    ids: dict[str, int]  # token -> id
     merges: tuple[str, ...]
     specials: frozenset[str]
     cutting: Any  # normalizer and pre-tokenizer; None if no file has them
-    binary: str  # digest of a tokenizer.model without a tokenizer.json
     added: frozenset[str] = frozenset()  # tokens that stand in no vocabulary, written as they are
     signs: Signs = "bytes"  # how tokens write what is no plain letter
 
@@ -44,14 +42,9 @@ def read_tokenizer(folder: Path) -> TokenizerFacts:
     whole = read_tokenizer_json(folder)
     if whole is not None:
         return _from_tokenizer_json(folder, whole)
-    vocab = read_json(folder / "vocab.json")
-    if vocab is not None:
-        merges = _lines(folder / "merges.txt")
-        added = read_json(folder / "added_tokens.json") or {}
-        return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, "", frozenset(added))
-    with (folder / "tokenizer.model").open("rb") as opened:
-        digest = hashlib.file_digest(opened, "sha256").hexdigest()
-    return TokenizerFacts({}, (), frozenset(), None, digest)
+    vocab, added = (read_json(folder / name) or {} for name in ("vocab.json", "added_tokens.json"))
+    merges = _lines(folder / "merges.txt")
+    return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, frozenset(added))
 
 
 def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
@@ -82,7 +75,7 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any]) -> TokenizerFacts:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise BadCheckpoint(f"{folder / 'tokenizer.json'} is not a tokenizer ({error!r}). Copy it again.") from None
     cutting = _without_defaults({name: whole.get(name) for name in ("normalizer", "pre_tokenizer")})
-    return TokenizerFacts(ids, merges, specials, cutting, "", names, signs)
+    return TokenizerFacts(ids, merges, specials, cutting, names, signs)
 
 
 def _signs(whole: dict[str, Any]) -> Signs:

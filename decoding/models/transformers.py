@@ -104,8 +104,6 @@ class TransformersModel:
 
 
 class TransformersRunner:
-    reads_trees_at_once = False
-
     def __init__(self, model: TransformersModel) -> None:
         self.model = model
         self.vocab_size = model.vocab_size

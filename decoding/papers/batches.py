@@ -19,8 +19,6 @@ from decoding.replay.ssd.playing import ANYTIME, Track
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.strategies import ssd
-from decoding.trace.accounting import answers_of
-from decoding.trace.answers import HIT
 
 Backup = Literal["neural", "random"]
 Way = Any  # to decode: a choice, or what a formula is fed with
@@ -122,10 +120,6 @@ class RunBatches(ByBatch):
 
     def speeds(self, choice: Choice) -> Speeds:
         return [speed for _, speed in sorted(self.ran.speeds[choice.label].items())]
-
-    def hit_rate(self, choice: Choice) -> float:
-        rounds = answers_of(self.ran.hits[choice.label]).rounds
-        return rounds[HIT] / max(1, rounds.total())
 
     def preparing(self, choice: Choice, costs: CostModel) -> CostModel | None:
         """Prices of preparing in this run, less what slowed down autoregressive too. None if nothing was prepared."""

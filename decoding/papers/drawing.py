@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.errors import BadStrategy
 from decoding.papers.evidence import Evidence, Phase
 from decoding.papers.figure import Figure, described, filled, kept_as
 from decoding.papers.figures import FIGURES
@@ -82,8 +81,6 @@ def _drawn(figure: Figure, evidence: Evidence) -> dict[str, Any]:
     figure, not the study."""
     try:
         found = filled(figure, figure.draw(evidence))
-    except BadStrategy as error:  # a classifier that the figure trains has too little to learn from
-        return described(figure) | {"needs": f"more recorded tokens ({str(error).rstrip('.')})"}
     except (ArithmeticError, ValueError) as error:
         return described(figure) | {"needs": f"other numbers: its formula has no value for these ({error})"}
     evidence.keep(kept_as(figure.slug), found)

@@ -18,7 +18,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import training
 from decoding.disco.classifier import DraftClassifier
 from decoding.measure.schedule import SampleKey
-from decoding.papers import batches, transfer
+from decoding.papers import batches
 from decoding.papers.batches import Ran, RunBatches, SimulatedBatches
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.chances import outcomes_of
@@ -76,9 +76,6 @@ class Evidence:
     on_progress: Callable[[str, int, int], None] = lambda phase, done, due: None  # samples done and due
     on_kept: Callable[[str, Any], None] = lambda name, data: None
     cancelled: Callable[[], bool] = never
-    own_set: str = "these prompts"  # name of their set
-    also: Sequence[PromptItem] = ()  # further prompts
-    also_set: str = ""  # name of theirs
     classifier_name: str | None = ""  # None: there is none
     _texts: dict[float, RecordedSet] = field(init=False, default_factory=dict)
 
@@ -90,13 +87,10 @@ class Evidence:
 
     @cached_property
     def _has(self) -> dict[str, bool]:
-        has_classifier, has_categories = self.classifier is not None, len(self.categories) > 1
-        are_enough = min(len(self.prompts), len(self.also)) >= transfer.FEWEST
         return {
-            "a classifier": has_classifier,
+            "a classifier": self.classifier is not None,
             "a second core": self.has_second_core,
-            "sets to move between": are_enough if self.also else has_classifier and has_categories,
-            "several categories": has_categories,
+            "several categories": len(self.categories) > 1,
         }
 
     @cached_property
@@ -124,12 +118,6 @@ class Evidence:
             found.setdefault(prompt.category or "none", []).append(number)
         return found
 
-    @property
-    def names_of_sets(self) -> list[str]:
-        """Names of the two sets, which may be parts of one."""
-        is_same = self.own_set == self.also_set
-        return [self.own_set, f"{self.also_set}, further" if is_same else self.also_set]
-
     def at(self, temperature: float) -> Sampling:
         """The study's sampling at another temperature, with dice that fix the text."""
         return dataclasses.replace(self.sampling, temperature=temperature, dice="shared")
@@ -139,7 +127,7 @@ class Evidence:
     @cached_property
     def phases(self) -> dict[str, list[Phase]]:
         """Phases of each piece of evidence, in the order in which they are made. Figures name the pieces."""
-        prompts, further, classifiers = len(self.prompts), len(self.also), int(self.classifier is not None)
+        prompts, classifiers = len(self.prompts), int(self.classifier is not None)
 
         def run(name: str, choices: int) -> Phase:
             return Phase(name, choices * prompts, name)
@@ -153,7 +141,6 @@ class Evidence:
             "costs": [
                 Phase("measuring prices", samples_of_probe(prompts, classifiers=classifiers), "prices of passes")
             ],
-            "also_study": [Phase("recording the other set", further, "")] * bool(further),
             "ran": [run("running DISCO's table", TABLE + len(RULES) * classifiers)],
             "greedy": [outcomes(0.0, 1.0)],
             "ran_ssd": [run("running SSD", 1 + 2 * len(LOOKAHEADS))],
@@ -196,22 +183,13 @@ class Evidence:
         """Recordings at the study's own sampling, with what a refused draft would have gone on with."""
         return self._recorded(self.phases["study"][0].name, self.sampling, tails=True)
 
-    @cached_property
-    def also_study(self) -> RecordedSet | None:
-        """Recordings of the further prompts, if there are any."""
-        found = self.phases["also_study"]
-        return self._recorded(found[0].name, self.sampling, True, self.also, "also ") if found else None
-
-    def _recorded(
-        self, phase: str, sampling: Sampling, tails: bool, prompts: Sequence[PromptItem] = (), shelved: str = ""
-    ) -> RecordedSet:
+    def _recorded(self, phase: str, sampling: Sampling, tails: bool) -> RecordedSet:
         """Record each prompt. Texts that are kept are not written again."""
-        prompts = prompts or self.prompts
-        due, name = len(prompts), f"{shelved}texts {sampling.temperature:g} {sampling.dice}"
+        due, name = len(self.prompts), f"texts {sampling.temperature:g} {sampling.dice}"
         known = self.shelf.read(name) if sampling.fixes_the_text else None
         found = planning.study(
             self.pair,
-            prompts,
+            self.prompts,
             sampling,
             tails=tails,
             texts=known or {},
@@ -304,12 +282,6 @@ class Evidence:
     def part(self, places: Sequence[int]) -> RecordedSet:
         """The study on some of its prompts."""
         return RecordedSet([self.study.recordings[i] for i in places], self.study.words)
-
-    @cached_property
-    def transferred(self) -> dict[tuple[str, str], Estimate]:
-        """Speed over the best static lookahead, by the set that a classifier was trained on and the set it judges."""
-        assert self.also_study, "only where there are further prompts"
-        return transfer.matrix(dict(zip(self.names_of_sets, (self.study, self.also_study), strict=True)), self.costs)
 
     def tuned(self, study: RecordedSet) -> dict[str, Counts]:
         """Passes of each of DISCO's rules at the classifier's own thresholds."""

@@ -25,19 +25,9 @@ OF_PAPERS = 66  # samples of each prompt, if no figure lacks anything
 CAP = 20  # of a threshold's draft, as in transformers
 
 Origin = Literal["published", "measured", "replayed", "computed", "simulated", "theory"]
-ORIGINS: dict[Origin, str] = {
-    "published": "read from the paper",
-    "measured": "run on this machine",
-    "replayed": "recorded texts at prices measured on this machine",
-    "computed": "both models' probabilities along recorded texts; no clock",
-    "simulated": "played out at prices, not run",
-    "theory": "the paper's formula, fed with our numbers",
-}
 NEEDS = {
     "a classifier": "a DISCO classifier of this pair: make one with ./drafthouse train-disco, or Train on its page",
     "a second core": "a second core or device for the draft: this machine has none free",
-    "sets to move between": "a further set of prompts (--also FILE, or Further prompts of the form) with at least 4 "
-    "of each; or a classifier, and prompts of at least two categories",
     "several categories": "prompts of at least two categories: name them in the prompt set's category column",
 }
 
@@ -45,4 +35,4 @@ NEEDS = {
 def of_papers(recipe: StudyRecipe) -> int:
     """Samples of a study of the papers at most."""
     probe = samples_of_probe(recipe.prompts, classifiers=1)
-    return OF_PAPERS * recipe.prompts + probe + len(BATCHES) + recipe.further
+    return OF_PAPERS * recipe.prompts + probe + len(BATCHES)

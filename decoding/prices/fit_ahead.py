@@ -95,7 +95,7 @@ def _more(first: Round, prices: CostModel) -> float:
     """Seconds that a first round took beyond the usual."""
     drafted = len(first.draft.tokens) if first.draft else 0
     usual = prices.drafted(1, drafted) + prices.verify(1, drafted + 1)
-    return sum(first.phases().values()) - first.preparing_s - usual
+    return first.took_s - first.preparing_s - usual
 
 
 def _mean(seconds: Sequence[float]) -> float:

@@ -22,13 +22,12 @@ FORMAT = "drafthouse.plan/1"
 def document_of(
     best: Sequence[Prediction],
     rows: Mapping[str, Mapping[str, Any]],
-    repriced: Mapping[str, float],
     predictions: Sequence[Prediction],
     costs: CostModel,
 ) -> dict[str, Any]:
     return {
         "format": FORMAT,
-        "settings": [_setting(each, rows.get(each.choice.label), repriced.get(each.choice.label)) for each in best],
+        "settings": [_setting(each, rows.get(each.choice.label)) for each in best],
         "predictions": [_priced(prediction) for prediction in predictions],
         "costs": costs.for_one(),
         "context": costs.about_context,
@@ -47,14 +46,13 @@ def _priced(prediction: Prediction) -> dict[str, Any]:
     }
 
 
-def _setting(prediction: Prediction, row: Mapping[str, Any] | None, repriced: float | None) -> dict[str, Any]:
-    """One setting: its predicted speed-up; if it was run, the measured one and the replay at the prices of the runs."""
+def _setting(prediction: Prediction, row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """One setting: its predicted speed-up and, if it was run, the measured one."""
     return {
         **_priced(prediction),
         "label": prediction.choice.label,
         "role": prediction.choice.spec.role,
         "measured": row["speedup"] if row else None,
-        "repriced": repriced,
         "audit": row["audit"] if row else None,
     }
 

@@ -19,11 +19,9 @@ from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.recording import Recording
-from decoding.disco.texts import Texts
 from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
 from decoding.drafting.source import WORDS, Chain, Sight, Source, Words, no_words
 from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
-from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prompts.prompt import PromptItem
@@ -143,15 +141,6 @@ class RecordedSet:
         """Count the passes of a choice."""
         return self.count(choice.sources(judge_if_any(classifier)), classifier, costs)
 
-    @property
-    def has_grown(self) -> bool:
-        """Whether trees of likeliest paths were grown along the recordings."""
-        return all(recording.grown for recording in self.recordings)
-
-    def tells(self, choice: Choice) -> bool:
-        """Whether the recordings tell what it drafts."""
-        return self.has_grown or not choice.needs_likelihoods
-
     def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
         recording = self.recordings[i]
 
@@ -189,35 +178,17 @@ def study(
     sampling: Sampling,
     *,
     tails: bool,
-    trees: bool = False,
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
-    texts: Texts = MappingProxyType({}),
+    texts: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> RecordedSet:
-    """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`,
-    replays of trees of likeliest paths need `trees`, which not every draft can read; training needs neither. Under
-    ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
-    of a run. `texts` are texts that earlier runs wrote. If the pair has no draft, only the texts are recorded: copies
-    need no more."""
-    grows = trees and pair.draft is not None and pair.draft.reads_trees_at_once
-    depth, paths = CAP if tails else 0, likeliest_paths() if grows else []
-    recordings = record_texts(
-        pair, prompts, sampling, depth, paths, texts=texts, on_progress=on_progress, cancelled=cancelled
-    )
+    """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
+    training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays
+    give the average costs of a run. `texts` are those that a run of the same settings wrote. If the pair has no draft,
+    only the texts are recorded: copies need no more."""
+    depth = CAP if tails else 0
+    recordings = record_texts(pair, prompts, sampling, depth, texts=texts, on_progress=on_progress, cancelled=cancelled)
     return RecordedSet(recordings, pair.tokenizer.decode, is_undrafted=pair.draft is None)
-
-
-def likeliest_paths() -> list[LikeliestPaths]:
-    """Return the deepest of each width among the trees of likeliest paths that a planner tries."""
-    sources = [choice.source() for choice in planned() if choice.spec.branches]
-    paths = sorted((each for each in sources if isinstance(each, LikeliestPaths)), key=lambda each: each.lookahead)
-    return [*{one.width: one for one in paths}.values()]
-
-
-def ungrown() -> dict[str, str]:
-    """Say why, of the setting that no recording tells about unless trees were grown along it."""
-    why = "growing this tree at every position needs a draft that reads a tree in one pass, as it reads a text"
-    return {strategy.not_in_traces: why for strategy in STRATEGIES.values() if strategy.not_in_traces}
 
 
 def static(lookahead: int) -> Choice:
@@ -234,7 +205,7 @@ def predict(study: RecordedSet, costs: CostModel, classifier: DraftClassifier | 
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
     judges_copies = judge_if_any(classifier) is not None
     tried = settings(classifier is not None, judges_copies, is_undrafted=study.is_undrafted)
-    return predict_these(filter(study.tells, tried), study, costs, classifier)
+    return predict_these(tried, study, costs, classifier)
 
 
 def predict_these(

@@ -31,7 +31,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, ungrown
+from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet
 from decoding.replay.probing import short_runs, typical
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated, Track
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -52,13 +52,11 @@ class _Cancelled(Exception):
 
 
 def left_out(sampling: Sampling, study: RecordedSet) -> dict[str, str]:
-    """Say why, of each strategy that prepares ahead and cannot be simulated with these dice, and of trees that the
-    recordings do not tell about. A target alone has neither."""
-    if study.is_undrafted:
+    """Say why, of each strategy that prepares ahead and cannot be simulated with these dice."""
+    if study.is_undrafted or sampling.fixes_the_text:
         return {}
     why = "its simulation needs a fixed text: greedy or shared dice"
-    ahead = {} if sampling.fixes_the_text else {one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}
-    return ahead if study.has_grown else {**ahead, **ungrown()}
+    return {one.slug: why for one in STRATEGIES.values() if one.prepares_ahead}
 
 
 def has_both_placements(pair: ModelPair) -> bool:

@@ -123,7 +123,7 @@ def _settings(material: PlanInputs) -> Iterator[Choice]:
     }
     yield AUTOREGRESSIVE
     for choice in planned():
-        is_played = choice.spec.can_replay and choice.spec.role == "ranked" and material.study.tells(choice)
+        is_played = choice.spec.can_replay and choice.spec.role == "ranked"
         if is_played and not lacks(choice, **has):
             yield choice
 

@@ -282,10 +282,10 @@ class Playing(TextAtLoad):
 
     def _grow(self, asking: Asking, step: Step) -> Iterator[Pass]:
         """Let the draft model draft a tree, level by level."""
-        self._listed = 0 if step.paths else step.listed
+        assert not step.paths, "no recording tells the trees of likeliest paths"
+        self._listed = step.listed
         room = min(self.source.lookahead, self._view.room)
-        levels = self._likeliest(asking, step, room) if step.paths else self._shaped(asking, step, room)
-        for rows, tokens in levels:
+        for rows, tokens in self._shaped(asking, step, room):
             yield Pass(tokens, rows, 0 if self.passes else self.first_rows - 1, is_level=True)
             self.passes += 1
             self.made += tokens
@@ -300,15 +300,6 @@ class Playing(TextAtLoad):
             yield len(set(step.parents)), len(step.parents)
             step = next_of(asking)
         self.tree = shape_of(tuple(parents))
-
-    def _likeliest(self, asking: Asking, step: Ask | str, room: int) -> Iterator[tuple[int, int]]:
-        """The same of a tree that the draft's probabilities shape, as it was recorded."""
-        assert self.request.ranked and isinstance(step, Step), "a tree needs what was grown along the text"
-        self.tree = tree = self.request.ranked.grown[step.paths][self.at].within(room)
-        read = tree.rows or [sum(1 for place in level if tree.children[place + 1]) for level in tree.levels]
-        for rows, level in zip((1, *read), tree.levels, strict=False):
-            yield rows, len(level)
-            next_of(asking, level)
 
 
 @lru_cache(1024)

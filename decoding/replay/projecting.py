@@ -26,7 +26,7 @@ from decoding.drafting.source import Sight
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
-from decoding.replay.planning import AUTOREGRESSIVE, LOOKS, RecordedSet, ungrown
+from decoding.replay.planning import AUTOREGRESSIVE, LOOKS, RecordedSet
 from decoding.replay.planning_ahead import spread
 from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
 from decoding.replay.ssd.recording import plan_of, track_of
@@ -112,8 +112,7 @@ def with_acceptance(texts: Sequence[ProjectedText], wanted: float) -> list[Proje
 
     What sources see of tokens changes with the chances, so a classifier that was calibrated stays so. Behind a refused
     token, where the draft left the text, the numbers of the text stand for those of the draft's own continuation.
-    Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it. Which paths
-    are likeliest is not known, so trees of these are left out."""
+    Where the draft would end at once there is no estimate, so the share of accepted tokens stands for it."""
     own = acceptance(texts)
     is_better = wanted >= own
     share = (wanted - own) / (1 - own) if is_better and own < 1 else wanted / own if own else 0.0
@@ -194,21 +193,11 @@ class ProjectionInputs:
     def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
         """Settings to try, by kind, as far as the texts tell what they draft. Bounds know what no strategy can know,
         and peers are not ours."""
-        return {
-            kind: [choice for choice in choices if self._has_grown or not choice.needs_likelihoods]
-            for kind, choices in RANKED.items()
-            if not self._lacks(kind, fixes_the_text)
-        }
+        return {kind: choices for kind, choices in RANKED.items() if not self._lacks(kind, fixes_the_text)}
 
     def left_out(self, fixes_the_text: bool = True) -> dict[str, str]:
         """Say why, of each kind of choice that is not projected."""
-        missing = {kind: why for kind in RANKED if (why := self._lacks(kind, fixes_the_text))}
-        return missing if self.is_undrafted or self._has_grown else {**missing, **ungrown()}
-
-    @property
-    def _has_grown(self) -> bool:
-        """Whether trees of likeliest paths were grown along the texts."""
-        return all(text.track.ranked and text.track.ranked.grown for text in self.texts)
+        return {kind: why for kind in RANKED if (why := self._lacks(kind, fixes_the_text))}
 
     def _lacks(self, kind: str, fixes_the_text: bool) -> str:
         """Say why choices of this kind cannot be played; empty if they can."""

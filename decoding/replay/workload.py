@@ -81,7 +81,6 @@ class StudyRecipe:
     prompts: int
     sampling: Sampling
     users: Sequence[int] = ()  # at once, of a plan under load
-    further: int = 0  # prompts of another set
     has_classifier: bool = False
     judges_copies: bool = False
     is_undrafted: bool = False  # nothing is drafted

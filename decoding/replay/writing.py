@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
 import torch
@@ -13,18 +13,13 @@ from decoding.core.loop import never
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording, record, undrafted
-from decoding.disco.texts import Texts
-from decoding.drafting.tree_shapes import LikeliestPaths
-from decoding.errors import BadPrompts
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
-from decoding.models.runner import read_prompt
 from decoding.prompts.prompt import PromptItem
 from decoding.strategies import static, suffix
 from decoding.trace.events import Recorder
 from decoding.vocabularies.shared import require_scores
 
-LEAST_AGREED = 0.95  # a text from other settings differs after a few tokens
 # If the dice fix the text, any strategy writes it, and WRITER is fast. Under ratio dice nearly every token must be
 # drafted and judged, so DEEP_WRITER drafts long.
 WRITER, DEEP_WRITER = (choose(static.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
@@ -36,15 +31,14 @@ def record_texts(
     prompts: Sequence[PromptItem],
     sampling: Sampling,
     tail_depth: int = 0,
-    trees: Sequence[LikeliestPaths] = (),
     *,
-    texts: Texts = MappingProxyType({}),
+    texts: Mapping[str, Sequence[int]] = MappingProxyType({}),
     on_progress: Callable[[int], None] = lambda done: None,
     cancelled: Callable[[], bool] = never,
 ) -> list[Recording]:
     """Return one recording per prompt, in their order; fewer after a cancellation. An unusable prompt is refused before
-    any text is written. `texts` are texts that earlier runs wrote. `trees` are for replays of likeliest paths; a
-    `tail_depth` of 0 records no tails. Of a target alone, there is no draft to record along the texts."""
+    any text is written. `texts` are those that a run of the same settings wrote. A `tail_depth` of 0
+    records no tails. Of a target alone, there is no draft to record along the texts."""
     if pair.bridge:
         require_scores(pair.bridge.method, "A recording")
     writer = (WRITER if sampling.fixes_the_text else DEEP_WRITER) if pair.draft else COPIER
@@ -53,21 +47,16 @@ def record_texts(
         comparison.tokens(prompt)
     found: list[Recording] = []
     for prompt in prompts:
-        if text := texts.get(prompt.id, ()):
-            _check(comparison, prompt, text)
-        else:
-            text = comparison.decode(SampleKey(writer, prompt, 0), Recorder()).tokens
+        text = texts.get(prompt.id) or comparison.decode(SampleKey(writer, prompt, 0), Recorder()).tokens
         if cancelled():
             break  # the text is incomplete
-        found.append(_recorded(comparison, prompt, text, tail_depth, trees))
+        found.append(_recorded(comparison, prompt, text, tail_depth))
         on_progress(len(found))
     return found
 
 
 @torch.inference_mode()
-def _recorded(
-    comparison: Measurement, prompt: PromptItem, text: Sequence[int], depth: int, trees: Sequence[LikeliestPaths]
-) -> Recording:
+def _recorded(comparison: Measurement, prompt: PromptItem, text: Sequence[int], depth: int) -> Recording:
     pair, sampling, tokens = comparison.models, comparison.sampling, comparison.tokens(prompt)
     end_tokens = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
     if pair.draft is None:
@@ -81,25 +70,5 @@ def _recorded(
         end_tokens=end_tokens,
         max_new_tokens=sampling.max_new_tokens,
         tail_depth=depth,
-        trees=trees,
         judge=None if sampling.fixes_the_text else pair.target,
     )
-
-
-@torch.inference_mode()
-def _check(comparison: Measurement, prompt: PromptItem, text: Sequence[int]) -> None:
-    """Refuse a text that the target would not write, apart from ties. Needs one pass; writing needs about a hundred."""
-    pair, tokens = comparison.models, comparison.tokens(prompt)
-    dice = dice_for(comparison.sampling, pair.vocab, comparison.seed(prompt, 0))
-    dice.commit(tokens)
-    aheads = [text[:place] for place in range(len(text))]
-    agreed = 0.0
-    if comparison.sampling.fixes_the_text and max(text) < pair.vocab and len(tokens) + len(text) <= pair.target.context:
-        read_prompt(pair.target, tokens)
-        said = dice.draw(dice.scores(pair.target.extend([*tokens[-1:], *text[:-1]], len(text)), aheads), aheads)
-        agreed = float((said.cpu() == torch.tensor(text)).float().mean())
-    if agreed < LEAST_AGREED:
-        raise BadPrompts(
-            f"The recorded text of prompt {prompt.id} is not what this target says with these settings; give the "
-            "settings of the run that was recorded, which must be greedy or have shared dice."
-        )

@@ -1,6 +1,6 @@
 """Memory that branches take while they are prepared. A choice that needs too much is refused before anything starts.
 
-Standard library only: the service refuses what no worker can do, and a worker refuses what is not free just now."""
+Standard library only: the plan of a comparison says how much they need."""
 
 from __future__ import annotations
 

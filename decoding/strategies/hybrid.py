@@ -136,7 +136,6 @@ STRATEGY = Strategy(
     looks=Looks("▚", "M-8,-8H0V0H-8ZM0,0H8V8H0Z", "#b0306a", "#fe7da9", 168),
     params=(JUDGE,),
     source=_source,
-    bound="best-source",
     grid=lambda: ({}, {"classifier": NEWEST}),
     sliders=(JUDGED,),
     formerly=(Former("disco-hybrid", {"classifier": NEWEST}, "classifier"),),

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.params import Param, Value
-from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.drafting.strategy import LOOKAHEAD, Looks, Settings, Slider, Strategy
 from decoding.errors import BadStrategy
 
@@ -21,6 +21,7 @@ BRANCHES = Param(
     512,
     word=AUTO,
 )
+BACKUPS = get_args(WantedBackup)
 FIXED = 12  # branches with Saguaro sampling: how many tokens it bends must not follow the clock
 PLACEMENT = Param(
     "placement",
@@ -46,8 +47,9 @@ def counted(branches: Value) -> int | None:
     return None if branches == AUTO else int(branches)
 
 
-def _speculates(placement: str, branches: Value, **settings: Any) -> SpeculatorSettings:
-    made = SpeculatorSettings(branches=counted(branches), **settings)
+def _speculates(placement: str, branches: Value, backup: WantedBackup, **settings: Any) -> SpeculatorSettings:
+    known = backup if backup in BACKUPS else "auto"  # `by-batch` in rows of earlier versions
+    made = SpeculatorSettings(branches=counted(branches), backup=known, **settings)
     lists = fanout.read(made.fanout, made.lookahead, made.branches)
     if made.branches is None and (lists or made.constant < 1.0):
         return replace(made, branches=sum(lists[0]) if lists else FIXED)
@@ -96,9 +98,9 @@ STRATEGY = Strategy(
             "auto",
             "what drafts after a miss: the draft model (neural), an n-gram of the text (ngram), a copy of what "
             "followed the longest repeated context (copy: the model where no copy is sure; copy-or-random: random "
-            "tokens there), or random tokens; auto: the model or the n-gram, whichever saved more time so far; "
-            "by-batch: the model for few texts at once, the n-gram from the critical batch size of Theorem 17 on",
-            choices=("auto", "by-batch", "neural", "ngram", "random", "copy", "copy-or-random"),
+            "tokens there), or random tokens; auto: the model, or the n-gram from the critical batch "
+            "size of Theorem 17 on, by the times so far",
+            choices=BACKUPS,
         ),
         Param(
             "constant",

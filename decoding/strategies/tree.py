@@ -21,7 +21,6 @@ BY_WORTH = "auto"
 LIKELIEST = re.compile(r"([0-9]{1,2})x([0-9]{1,2})")
 ROWS = (2, 4, 8, 16, 32, MOST_TOKENS)  # that a planner tries
 DEPTHS = (2, 3, 4, 6, 9, 13)
-PATHS = tuple(f"{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4))  # that a planner tries too
 
 
 def depth_and_width(shape: str) -> tuple[int, int] | None:
@@ -63,8 +62,6 @@ def _grid() -> Iterator[Settings]:
     for rows, depth in itertools.product(ROWS, DEPTHS):
         if depth <= rows:
             yield {"shape": BY_WORTH, "rows": rows, "depth": depth}
-    for shape in PATHS:
-        yield {"shape": shape}
 
 
 STRATEGY = Strategy(

@@ -11,14 +11,6 @@ from decoding.trace.answers import HIT, MODEL, Answers
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 
 Phase = TypeVar("Phase", Drafted, Verified, Anticipated)
-PHASES = {
-    "settling": "the target works, from one verdict to its next question",
-    "finishing": "the draft finishes the step that was under way when the target asked",
-    "answering": "the draft answers without running its model",
-    "drafting": "the draft model runs while the target waits",
-    "preparing": "the draft prepares before the target verifies, where the two take turns",
-    "verifying": "the target verifies",
-}
 
 
 @dataclass(frozen=True)
@@ -121,18 +113,6 @@ class Round:
         tokens = len(self.draft.tokens)
         return tokens < deepest or (tokens == deepest and self.before.passes > 1 + deepest)
 
-    def phases(self) -> dict[str, float]:
-        """Seconds by phase, in the order of PHASES. Their sum is the round."""
-        by_model_s = self.working_s if self.draft and self.draft.passes else 0.0
-        return {
-            "settling": self.settling_s,
-            "finishing": self.finishing_s,
-            "answering": self.working_s - by_model_s,
-            "drafting": by_model_s,
-            "preparing": self.preparing_s,
-            "verifying": self.verifying_s,
-        }
-
 
 def rounds(trace: Sequence[Event]) -> Iterator[Round]:
     """Read the rounds of a trace in order. The last has no preparation: nobody asked for its branches."""
@@ -202,16 +182,10 @@ def _answers_in(rounds: Iterable[Round], preparing_ns: int) -> Answers:
         answering_ns=round(sum(each.working_s for each, _, _ in answered) * 1e9),
         stepping=sum(draft.passes > 0 for _, draft, _ in answered),
         steps=sum(draft.passes for _, draft, _ in answered),
-        joint=sum(each.verdict.texts > 1 for each, _, _ in answered),
     )
-    in_use = ""
     for each, _, answer in answered:
-        in_use, gained = in_use if answer == HIT else answer, each.verdict.accepted + 1
         found.rounds[answer] += 1
-        found.tokens[answer] += gained
-        if in_use:
-            found.in_use_tokens[in_use] += gained
-            found.in_use_ns[in_use] += each.verdict.end_ns - each.free_ns
+        found.tokens[answer] += each.verdict.accepted + 1
     return found
 
 
@@ -232,7 +206,6 @@ def rates(samples: Sequence[Counted]) -> dict[str, Any]:
         "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
         "prepared_branches": _branches(samples),
         "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
-        "backups": answers_of(samples).report(),
     }
 
 

@@ -5,7 +5,6 @@ prepared while the target verified (a hit) or is made while the target waits (a 
 numbered as in "Speculative Speculative Decoding", arXiv 2603.03251:
 
 Theorem 7          `Speculation.speedup`: over autoregressive
-Corollary 8        `Speculation.over` is at least 1 if one drafter serves hits and misses
 Corollary 9        `most_over` and `least_over`: the bounds of the speed-up over ordinary speculative decoding
 Definition 11      `PowerLaw`, with a prefactor
 Theorem 12         `fan_out`: branches by accepted count
@@ -49,10 +48,6 @@ class Speculation:
         batch, Corollary 16."""
         return self.tokens / self.duration(batch)
 
-    def over(self, other: Speculation, batch: int = 1) -> float:
-        """Speed-up over another way to speculate with the same target."""
-        return self.speedup(batch) / other.speedup(batch)
-
 
 def without_hits(tokens: float, drafting: float) -> Speculation:
     """Ordinary speculative decoding: every round waits for its draft."""
@@ -71,21 +66,10 @@ def least_over(plain: Speculation, hit_rate: float, tokens_on_hit: float) -> flo
 
 
 def critical_batch(neural: Speculation, fast: Speculation) -> float:
-    """Batch size from which `fast` is the better backup. Theorem 17; the paper's own closed form was not found.
-
-    If both have one hit rate, preparing is hidden and the fast backup takes no time, it solves `neural.speedup(b) ==
-    fast.speedup(b)`. Otherwise the first whole batch size is searched. 1 if fast is always better, infinity if never.
-    """
-    if fast.speedup(1) >= neural.speedup(1):
-        return 1.0
-    if not neural.hit_rate or not neural.backup:  # then the batch size changes nothing
-        return math.inf
-    is_simple = neural.hit_rate == fast.hit_rate and max(neural.preparing, fast.preparing) <= 1 and not fast.backup
-    if not is_simple:
-        better = (batch for batch in range(2, MOST_BATCH + 1) if fast.speedup(batch) >= neural.speedup(batch))
-        return float(next(better, math.inf))
-    left = 1 - (neural.tokens / fast.tokens - 1) / neural.backup
-    return math.log(left) / math.log(neural.hit_rate) if left > 0 else math.inf
+    """First batch size at which `fast` is the better backup, infinity if there is none. Theorem 17; the paper's own
+    closed form was not found."""
+    better = (batch for batch in range(1, MOST_BATCH + 1) if fast.speedup(batch) >= neural.speedup(batch))
+    return float(next(better, math.inf))
 
 
 def fan_out(lookahead: int, branches: float, acceptance: float, exponent: float) -> list[float]:
@@ -110,9 +94,6 @@ class PowerLaw:
 
     prefactor: float
     exponent: float
-
-    def miss(self, branches: int) -> float:
-        return min(1.0, self.prefactor * branches**-self.exponent) if branches else 1.0
 
 
 def power_law(misses: Mapping[int, float]) -> PowerLaw:

@@ -8,7 +8,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from types import MappingProxyType
 from typing import Any
 
 import torch
@@ -17,10 +16,9 @@ from decoding.backends.pair import ModelPair
 from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
-from decoding.disco import features, judging, metrics, training
+from decoding.disco import features, metrics, training
 from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
 from decoding.disco.prices import COPIED, PRICED
-from decoding.disco.texts import Texts
 from decoding.disco.training import Labelled
 from decoding.errors import Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
@@ -32,23 +30,7 @@ from decoding.strategies.disco import Priced
 from decoding.training.designs import USUAL, How, Network
 from decoding.training.splits import Splits
 
-# Other sets of features. If a single number does as well as the network, the card shows it.
-ABLATIONS: dict[str, Sequence[str]] = {
-    "all features": features.NAMES,
-    "as published": features.PUBLISHED,
-    "probability only": ("own",),
-    "entropy only": ("entropy",),
-    "top-k only": features.NAMES[: features.TOP],
-    "no echoes": features.GLANCE,
-    "no position": [name for name in features.QUICK if name != "position"],
-}
-ABLATIONS_OF_COPIES: dict[str, Sequence[str]] = {
-    "length of the match only": ("match",),
-    "share among the followers only": ("share",),
-    "no position": judging.MATCHES,
-}
 PARTS = ("training", "validation", "test")  # of the material
-ABLATION_HIDDEN = 32  # enough for all features; only measured, never used live
 
 
 @dataclass(frozen=True)
@@ -70,7 +52,6 @@ class RecordedSplits:
     training: RecordedSet
     validation: RecordedSet
     test: RecordedSet
-    others: Mapping[str, RecordedSet]  # by the name of their prompt set
     greedy: RecordedSet | None  # the validation prompts, if all others were recorded at a temperature
 
 
@@ -79,18 +60,14 @@ def make_classifier(
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
-    texts: Texts = MappingProxyType({}),
     how: How = USUAL,
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> DraftClassifier:
-    """Make the classifier and fill in its card; the caller stores it. `others` are further prompt sets, by name, to
-    test it on. `texts` are texts that earlier runs have written. Raise `Cancelled` if the recording is cancelled."""
+    """Make the classifier and fill in its card; the caller stores it. Raise `Cancelled` if the recording is
+    cancelled."""
     how.check(pair.draft is None)
-    recorded = record(
-        pair, material, sampling, others=others, texts=texts, on_progress=on_progress, cancelled=cancelled
-    )
+    recorded = record(pair, material, sampling, on_progress=on_progress, cancelled=cancelled)
     if cancelled():
         raise Cancelled("The training was cancelled while it recorded.")
     return learn(pair, recorded, material, sampling, on_progress, how)
@@ -101,8 +78,6 @@ def record(
     material: Splits,
     sampling: Sampling,
     *,
-    others: Mapping[str, Sequence[PromptItem]] = MappingProxyType({}),
-    texts: Texts = MappingProxyType({}),
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> RecordedSplits:
@@ -116,14 +91,12 @@ def record(
             tails=tails,
             on_progress=lambda done: on_progress(TrainingStep(f"recording {name}", done, len(prompts))),
             cancelled=cancelled,
-            texts={} if is_greedy else texts,
         )
 
     return RecordedSplits(
         one("training", material.training, tails=False),
         one("validation", material.validation),
         one("test", material.test),
-        {name: one(name, prompts) for name, prompts in others.items()},
         one("greedy texts", material.validation, is_greedy=True) if pair.draft and not sampling.is_greedy else None,
     )
 
@@ -141,8 +114,7 @@ def learn(
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
-    judged = [how.judged(part) for part in labelled]
-    tested = _tested(recorded, judged, costs, classifier, thresholds, how, on_progress)
+    tested = _tested(recorded, costs, classifier, thresholds)
     return dataclasses.replace(
         classifier,
         card={
@@ -160,7 +132,7 @@ def learn(
             "shared": material.shared(),
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
             "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
-            "metrics": dataclasses.asdict(_measured(classifier, judged[2])),
+            "metrics": dataclasses.asdict(_measured(classifier, how.judged(labelled[2]))),
             "costs": costs.for_one(),
             GREEDY: for_greedy(recorded.greedy, sampling, costs, classifier) if recorded.greedy else None,
             **tested,
@@ -170,24 +142,13 @@ def learn(
 
 
 def _tested(
-    recorded: RecordedSplits,
-    judged: Sequence[Labelled],
-    costs: CostModel,
-    classifier: DraftClassifier,
-    thresholds: dict[str, float],
-    how: How,
-    on_progress: OnProgress,
+    recorded: RecordedSplits, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
 ) -> dict[str, Any]:
     """Return the parts of the card that say how well it judges."""
     test = recorded.test
     of_copies = {COPIED: planning.sweep_of_copies(test, costs, classifier)} if COPIED in thresholds else {}
     return {
-        "ablations": _ablations(judged, ABLATIONS_OF_COPIES if test.is_undrafted else ABLATIONS, on_progress),
         "predicted": _predicted(test, costs, classifier, thresholds),
-        "elsewhere": {
-            name: _elsewhere(study, how.judged(how.label(study.recordings)), costs, classifier, thresholds)
-            for name, study in recorded.others.items()
-        },
         "sweep": (of_copies if test.is_undrafted else planning.sweep(test, costs, classifier) | of_copies),
     }
 
@@ -227,18 +188,6 @@ def fastest(
         return costs.tokens_per_s(counts, "estimate")
 
     return max(candidates, key=speed)
-
-
-def _elsewhere(
-    study: RecordedSet, labelled: Labelled, costs: CostModel, classifier: DraftClassifier, thresholds: dict[str, float]
-) -> dict[str, Any]:
-    found = _measured(classifier, labelled)
-    return {
-        "prompts": len(study.recordings),
-        "auc": found.auc,
-        "calibration_error": found.calibration_error,
-        "predicted": _predicted(study, costs, classifier, thresholds),
-    }
 
 
 def _digest(prompts: Sequence[PromptItem]) -> str:
@@ -291,19 +240,6 @@ def for_greedy(
 
 def _measured(classifier: DraftClassifier, part: Labelled) -> metrics.Metrics:
     return metrics.measure(classifier(part.rows), part.accepted)
-
-
-def _ablations(
-    labelled: Sequence[Labelled], sets: Mapping[str, Sequence[str]], on_progress: OnProgress
-) -> dict[str, Any]:
-    rows = {}
-    for number, (name, columns) in enumerate(sets.items(), start=1):
-        found = _measured(
-            training.train(labelled[0], labelled[1], columns=columns, hidden=ABLATION_HIDDEN), labelled[2]
-        )
-        rows[name] = {"auc": found.auc, "f1": found.f1, "bce": found.bce}
-        on_progress(TrainingStep("ablations", number, len(sets)))
-    return rows
 
 
 def _predicted(

@@ -95,7 +95,6 @@ def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, aske
     yield from _tokenizers(target, draft)
     yield from _contexts([target, draft], longest, asked)
     yield _sizes(target, draft)
-    yield _dtypes(target, draft)
 
 
 def _origins(target: ModelFolder, draft: ModelFolder | None) -> Iterator[PairFinding]:
@@ -106,13 +105,6 @@ def _origins(target: ModelFolder, draft: ModelFolder | None) -> Iterator[PairFin
 
 def _tokenizers(target: ModelFolder, draft: ModelFolder) -> Iterator[PairFinding]:
     theirs, ours = read_tokenizer(target.path), read_tokenizer(draft.path)
-    if theirs.binary or ours.binary:
-        if theirs.binary == ours.binary:
-            yield fits("tokenizer", "Both have the same tokenizer.model.")
-        else:
-            told = "The tokenizers cannot be compared or differ (tokenizer.model). Save both with a tokenizer.json."
-            yield misfit("tokenizer", told)
-        return
     if difference := _difference(target, draft, theirs, ours):
         yield remark("tokenizer", difference)
         spellings = spelling_of(theirs, target.vocab_size), spelling_of(ours, draft.vocab_size)
@@ -227,12 +219,6 @@ def _sizes(target: ModelFolder, draft: ModelFolder) -> PairFinding:
         told = f"The draft is large for its target ({sizes}): it must be several times smaller to pay."
         return remark("size", told)
     return fits("size", f"The target has {ratio:.0f} times as many parameters as the draft ({sizes}).")
-
-
-def _dtypes(target: ModelFolder, draft: ModelFolder) -> PairFinding:
-    if target.dtype == draft.dtype:
-        return fits("dtype", f"Both are stored in {target.dtype}.")
-    return remark("dtype", f"The target is stored in {target.dtype} and the draft in {draft.dtype}.")
 
 
 def _memory(report: PairReport) -> PairFinding:

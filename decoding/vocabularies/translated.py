@@ -122,8 +122,6 @@ def _taken(feed: Feed) -> TranslatedPass:
 class TranslatedRunner:
     """A draft's runner, as one that reads the target's tokens."""
 
-    reads_trees_at_once = False  # a tree reads one id a token
-
     def __init__(self, inner: ModelRunner, model: TranslatedModel) -> None:
         self.inner = inner
         self.model = model

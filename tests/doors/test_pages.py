@@ -17,18 +17,6 @@ from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel, Pair, Readiness
 
 
-def launch_form(made_of, dataset, **changes):
-    chosen = {"use": ["static", "threshold"], "static.lookahead": "2, 4", "threshold.threshold": "0.5"}
-    more = {
-        "threshold.cap": "9",
-        "threshold.adaptive": "true",
-        "temperature": "0",
-        "max_new_tokens": "8",
-        "repeats": "1",
-    }
-    return {"pair": str(made_of.pk), "dataset": str(dataset.pk), **chosen, **more, **changes}
-
-
 def trail(answer) -> list[tuple[str, str]]:
     """Return address and name of each breadcrumb; the page itself has no address."""
     found = re.search('<nav class="trail".*?</nav>', answer.content.decode(), re.DOTALL)
@@ -53,79 +41,61 @@ def test_every_page_has_one_thing_of_an_id_no_inline_script_and_a_link_to_each_l
         wrong |= {(name, fault): found for fault, found in faults.items() if found}
     assert wrong == {}
     assert [address for address in above if client.get(address).status_code != 200] == []
-
-
-def test_a_part_of_an_entry_stands_below_team_list_and_entry_and_one_that_is_not_there_below_the_list(world):
-    shared = make.comparison(world.actor(world.bob))
-    levels = trail(world.page(world.bob).get(f"/comparisons/{shared.pk}/shares/"))
-    assert [address for address, _ in levels] == ["/team/", "/comparisons/", f"/comparisons/{shared.pk}/", ""]
-    answer = world.page(world.bob).get("/pairs/00000000-0000-0000-0000-000000000000/")
-    assert answer.status_code == 404
-    assert [address for address, _ in trail(answer)] == ["/team/", ""]
+    shared = Comparison.objects.first()
+    levels = [address for address, _ in trail(client.get(f"/comparisons/{shared.pk}/shares/"))]
+    assert levels == ["/team/", "/comparisons/", f"/comparisons/{shared.pk}/", ""]
+    answer = client.get("/pairs/00000000-0000-0000-0000-000000000000/")
+    assert answer.status_code == 404 and [address for address, _ in trail(answer)] == ["/team/", ""]
 
 
 def test_a_new_team_is_led_to_its_first_comparison_and_who_has_none_to_make_one(world):
     shown = world.page(world.bob).get("/", follow=True).content.decode()
     assert "Add models" in shown and "Make a pair" in shown and reverse("new-dataset") in shown
-    stranger = User.objects.create(username="dora")
-    client = world.page(stranger)
+    menu = re.search(r'<nav aria-label="Main">(.*?)</nav>', shown, re.DOTALL)[1]
+    keys, told = re.findall(r'data-key="(.)"', menu), re.findall(r"<kbd>g</kbd> <kbd>(.)</kbd>", shown)
+    assert len(keys) == menu.count("<a ") == len(set(keys)) and sorted(keys) == sorted(told)
+    client = world.page(User.objects.create(username="dora"))
     assert client.get("/", follow=True).redirect_chain[-1][0] == "/team/new/"
     assert client.get("/models/").status_code == 403
 
 
-def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_comparison_of_it(world):
-    by, client = world.actor(world.bob), world.page(world.bob)
+def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_comparison_of_it(world, by):
+    client = world.page(world.bob)
     make.pair(by, name=demo.STARTER)
     assert "Run the demo" not in client.get("/comparisons/").content.decode()
     make.dataset(by, count=3 * demo.PROMPTS + 1, name=f"{demo.STARTER} code")
     assert "Run the demo" in client.get("/comparisons/").content.decode()
     assert "Run the demo" not in world.page(world.victor).get("/comparisons/").content.decode()
-    answer = client.post(reverse("run-demo"))
-    made = Comparison.objects.get()
-    assert answer["Location"] == f"/comparisons/{made.pk}/"
-    assert (made.name, made.limit, made.split) == ("Demo", demo.PROMPTS, "test")
-    assert "Run the demo" in client.get("/comparisons/").content.decode()
-
-
-def test_a_second_click_on_the_demo_leads_to_the_one_that_has_not_ended(world):
-    by, client = world.actor(world.bob), world.page(world.bob)
-    make.pair(by, name=demo.STARTER)
-    make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
     first = client.post(reverse("run-demo"))["Location"]
-    assert client.post(reverse("run-demo"))["Location"] == first
-    jobs.cancel(job=Comparison.objects.get().job, by=by)
+    made = Comparison.objects.get()
+    assert first == f"/comparisons/{made.pk}/"
+    assert (made.name, made.limit, made.split) == ("Demo", demo.PROMPTS, "test")
+    assert client.post(reverse("run-demo"))["Location"] == first, "it has not ended"
+    jobs.cancel(job=made.job, by=by)
     assert client.post(reverse("run-demo"))["Location"] != first
 
 
-def test_a_comparison_is_planned_then_launched(world, ready):
-    client = world.page(world.bob)
-    plan = client.post("/comparisons/new/", {**launch_form(*ready), "plan": ""})
-    assert "4 runs × 3 prompts" in plan.content.decode()
-    assert not Comparison.objects.exists()
-    answer = client.post("/comparisons/new/", {**launch_form(*ready), "launch": ""})
-    made = Comparison.objects.get()
-    assert answer["Location"] == f"/comparisons/{made.pk}/"
-    labels = [run.label for run in made.runs.all()]
-    assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
-
-
-def test_what_is_wrong_is_told_and_nothing_launched(world, ready):
+def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, ready):
+    client, form = world.page(world.bob), {
+        "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": ["static", "threshold"],
+        "static.lookahead": "2, 4", "threshold.threshold": "0.5", "threshold.cap": "9", "threshold.adaptive": "true",
+        "temperature": "0", "max_new_tokens": "8", "repeats": "1",
+    }  # fmt: skip
+    assert "4 runs × 3 prompts" in client.post("/comparisons/new/", {**form, "plan": ""}).content.decode()
     for changes, told in (
         ({"static.lookahead": "65"}, "outside 1 to 64"),
         ({"temperature": "nan"}, "nan"),
         ({"pair": ""}, "needs a pair, and none is chosen"),
         ({"use": []}, "may not be empty"),
     ):
-        answer = world.page(world.bob).post("/comparisons/new/", {**launch_form(*ready, **changes), "launch": ""})
+        answer = client.post("/comparisons/new/", {**form, **changes, "launch": ""})
         assert answer.status_code == 422 and told in answer.content.decode()
     assert not Comparison.objects.exists()
-
-
-def test_a_finished_comparison_says_its_verdict_first(world, by, ready):
-    comparison = make.comparison(by, pair=ready[0], dataset=make.dataset(by, count=6, name="enough"))
-    make.decode_all(comparison)
-    shown = world.page(world.victor).get(f"/comparisons/{comparison.pk}/").content.decode()
-    assert shown.index("static:4 is 2.00 times as fast") < shown.index("<table")
+    answer = client.post("/comparisons/new/", {**form, "launch": ""})
+    made = Comparison.objects.get()
+    assert answer["Location"] == f"/comparisons/{made.pk}/"
+    labels = [run.label for run in made.runs.all()]
+    assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
 
 
 def test_a_page_while_it_waits_asks_again_and_a_finished_one_does_not(world, by):
@@ -164,11 +134,3 @@ def test_lists_search_filter_sort_and_page_by_their_address(world, by):
     assert names(state="refused") == []
     assert len(names(page="2")) == 10
     assert len(names(ordering="nonsense", state="nonsense", page="nonsense", q="\0")) == 50
-
-
-def test_every_list_of_the_menu_has_a_key_and_the_list_of_keys_names_it(world):
-    shown = world.page(world.bob).get("/comparisons/").content.decode()
-    menu = re.search(r'<nav aria-label="Main">(.*?)</nav>', shown, re.S)[1]
-    keys = re.findall(r'data-key="(.)"', menu)
-    told = re.findall(r"<kbd>g</kbd> <kbd>(.)</kbd>", shown)
-    assert len(keys) == menu.count("<a ") == len(set(keys)) and sorted(keys) == sorted(told)

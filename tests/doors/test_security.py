@@ -32,23 +32,14 @@ def test_a_change_needs_a_csrf_token_but_by_token_which_no_browser_sends_by_itse
     assert client.post("/api/v1/datasets/", {"name": "x", "text": "one"}).status_code == 201
 
 
-@pytest.mark.parametrize(
-    ("bucket", "allowed"),
-    [
-        ({"BUCKET": "weights", "REGION": "eu-central-1"}, ["'self'", "https://weights.s3.eu-central-1.amazonaws.com"]),
-        (
-            {"BUCKET": "w", "ENDPOINT": "http://minio:9000", "PUBLIC_ENDPOINT": "https://s3.example.org/x"},
-            ["'self'", "https://s3.example.org"],
-        ),
-    ],
-)
-def test_pages_may_send_to_the_configured_bucket_and_nowhere_else(tmp_path, bucket, allowed):
+def test_pages_may_send_to_the_configured_bucket_and_nowhere_else(tmp_path):
     code = "from webapp.config import settings\n"
     code += "print(*settings.CONTENT_SECURITY_POLICY['DIRECTIVES']['connect-src'])"
+    bucket = {"BUCKET": "w", "ENDPOINT": "http://minio:9000", "PUBLIC_ENDPOINT": "https://s3.example.org/x"}
     named = {f"DRAFTHOUSE_S3_{name}": value for name, value in bucket.items()}
     environment = {**os.environ, "DRAFTHOUSE_DATA": str(tmp_path), **named}
     said = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert said.stdout.split() == allowed
+    assert said.stdout.split() == ["'self'", "https://s3.example.org"]
 
 
 def test_what_people_write_is_never_html_and_what_they_upload_never_served(world):

@@ -92,7 +92,7 @@ CARD = Card(
 
 @cache
 def recorded(name: str) -> RecordedSet:
-    return study(pair(), prompts(8), SAMPLINGS[name], tails=True, trees=True)
+    return study(pair(), prompts(8), SAMPLINGS[name], tails=True)
 
 
 def counts(name: str) -> Rows:
@@ -100,7 +100,7 @@ def counts(name: str) -> Rows:
     found, classifier = recorded(name), some_classifier()
     choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
     rows = {}
-    for choice in filter(found.tells, choices):
+    for choice in (one for one in choices if not one.needs_likelihoods):
         counted = found.play(choice, classifier, FULL)
         rows[choice.label] = {name: value for name, value in dataclasses.asdict(counted).items() if name != "parts"}
         rows[choice.label]["rounds"] = {str(drafted): counted.rounds[drafted] for drafted in sorted(counted.rounds)}
@@ -111,7 +111,7 @@ def planned(name: str) -> Rows:
     """Predicted tokens per second and speed-up of every setting of every grid, and the document's best ones."""
     predictions = predict(recorded(name), FULL, some_classifier())
     rows: Rows = {row.choice.label: [row.tokens_per_s, row.speedup] for row in predictions}
-    document = document_of(best_of_kinds(predictions), {}, {}, [], FULL)
+    document = document_of(best_of_kinds(predictions), {}, [], FULL)
     rows |= {f"best {each['label']}": each for each in document["settings"]}
     return rows | {f"elsewhere {number}": each for number, each in enumerate(document["elsewhere"])}
 
@@ -131,7 +131,7 @@ def played_at_load(name: str) -> Rows:
     material = PlanInputs(recorded(name), JOINT, some_classifier())
     rows = {}
     for choice in parse_choices(live.LABELS):
-        if choice.spec.can_replay and material.study.tells(choice):
+        if choice.spec.can_replay and not choice.needs_likelihoods:
             run = material.run(choice, 4)
             rounds = [one for request in run.requests for one in request.rounds]
             drafted, passes = (sum(getattr(one, what) for one in rounds) for what in ("drafted", "passes"))

@@ -52,6 +52,7 @@ SAMPLINGS = {
 }
 WORLDS: dict[str, tuple[StateOf, float]] = {"hashed": (state_of, 1.5), "looping": (last_token, 3.0)}  # and sharpness
 LOADS = {"1 text": 1, "load 4": 4}
+WHERE = (("hashed", "1 text"), ("looping", "load 4"))
 PROMPTS = ((3, 1, 2), (5, 0), (7, 7, 4, 4), (2,), (3, 3))
 ENDS = frozenset({5, 9})  # of every second text
 FIELDS = {
@@ -199,8 +200,8 @@ def tokens_alone(choice: Choice, world: str, sampling: Sampling, users: int) -> 
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
     for look, labels in ((live, LABELS), (tokens_alone, BY_THE_CLOCK)):
-        settings = itertools.product(parse_choices(labels), WORLDS, SAMPLINGS, LOADS)
-        for choice, world, sampling, load in settings:
+        settings = itertools.product(parse_choices(labels), WHERE, SAMPLINGS)
+        for choice, (world, load), sampling in settings:
             if look is live or SAMPLINGS[sampling].fixes_the_text:
                 name = f"{choice.label}, {world} world, {sampling}, {load}"
                 yield name, lambda args=(choice, world, SAMPLINGS[sampling], LOADS[load]), look=look: look(*args)

@@ -52,7 +52,7 @@ def decoded(choice: Choice, sampling: Sampling, users: int) -> dict[str, Any]:
 
 
 def cases() -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    for choice, (name, sampling), (at, users) in itertools.product(
-        parse_choices(LABELS), SAMPLINGS.items(), LOADS.items()
+    for choice, ((name, sampling), (at, users)) in itertools.product(
+        parse_choices(LABELS), zip(SAMPLINGS.items(), LOADS.items(), strict=True)
     ):
         yield f"{choice.label}, starter pair, {name}, {at}", partial(decoded, choice, sampling, users)

@@ -1,33 +1,44 @@
+// What charts say, their numbers, and how a picture is asked.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { test } from "node:test";
-import { tokensAt } from "../../static/js/charts/lines.js";
-import { legend } from "../../static/js/charts/positions.js";
-import { sentence as ofPredicted, table as predicted } from "../../static/js/charts/predicted.js";
-import { counted, grouped } from "../../static/js/core/words.js";
+import { beforeEach, test } from "node:test";
 
-const folder = new URL("../../static/js/charts/", import.meta.url);
+globalThis.document = Object.assign(new EventTarget(), { querySelectorAll: () => pictures, querySelector: () => ({ dataset: { marks: "marks.svg" } }) });
+let pictures = [];
+const at = "../../static/js";
+const { sentence: ofMap } = await import(`${at}/charts/best-map.js`);
+const { labelled, legend: ofFigure, table: figureTable } = await import(`${at}/charts/figure.js`);
+const { tokensAt } = await import(`${at}/charts/lines.js`);
+const { frontOf, sentence: ofFront } = await import(`${at}/charts/load-front.js`);
+const { sentence: ofLatency, table: latencyTable } = await import(`${at}/charts/load-latency.js`);
+const { crossing, sentence: ofSpeedup } = await import(`${at}/charts/load-speedup.js`);
+const { folded } = await import(`${at}/charts/oracle-lookaheads.js`);
+const { legend: ofPositions } = await import(`${at}/charts/positions.js`);
+const { sentence: ofPredicted, table: predicted } = await import(`${at}/charts/predicted.js`);
+const { legend: ofWaterfall, table: waterfall } = await import(`${at}/charts/waterfall.js`);
+const { fieldOf, isHidden, layField, linesOf, point, pointAt, pointsOf, readings, shownOf, toggle, zoom } = await import(`${at}/core/field.js`);
+const { loadAxis, seriesOf } = await import(`${at}/core/loads.js`);
+const { apart } = await import(`${at}/core/plot.js`);
+const { median, reach, ticks } = await import(`${at}/core/stats.js`);
+const { grouped } = await import(`${at}/core/words.js`);
 
-for (const file of readdirSync(folder)) {
-  test(`${file} is a chart: it says where it stands, what it is called, what it shows and its numbers`, async () => {
+/** Texts of a table's rows. */
+const cells = (table) => table.children[1].children.map((row) => row.children.map((cell) => cell.children.flat().map((one) => one?.children?.[0] ?? one).join("")));
+
+test("every chart says where it stands, what it is called, what it shows and its numbers", async () => {
+  const folder = new URL(`${at}/charts/`, import.meta.url);
+  for (const file of readdirSync(folder)) {
     const chart = await import(new URL(file, folder));
-    assert.ok(Object.values(chart.on).length && Object.values(chart.on).every(Number.isInteger), "on: { place: rank }");
-    assert.ok(["string", "function"].includes(typeof chart.title), "title");
-    for (const part of ["sentence", "table"]) assert.equal(typeof chart[part], "function", part);
-    assert.ok(["undefined", "function"].includes(typeof chart.draw), "draw");
-  });
-}
-
-test("in a legend runs of one strategy share its colour and are told apart by their dashes; the baseline drafts nothing", () => {
-  globalThis.document = { querySelector: () => ({ dataset: { marks: "marks.svg" } }) };
-  const run = (strategy, dash, role) => ({ strategy, dash, role, name: strategy });
-  const keys = legend({ rows: [run("a", "", "baseline"), run("b", "", "ranked"), run("b", "dash-2nd", "ranked"), run("c", "dash-unranked", "bound")] });
-  assert.deepEqual(keys.map((key) => key.attributes.class), ["entry s-b ", "entry s-b dash-2nd", "entry s-c dash-unranked"]);
+    assert.ok(Object.values(chart.on).length && Object.values(chart.on).every(Number.isInteger), file);
+    assert.ok(["string", "function"].includes(typeof chart.title), file);
+    for (const part of ["sentence", "table"]) assert.equal(typeof chart[part], "function", `${file} ${part}`);
+  }
 });
 
-test("tokens at a moment are those of the rounds that were over", () => {
-  const line = [[0, 0], [1.5, 3], [4, 5]];
-  assert.deepEqual([0, 1.4, 1.5, 3.9, 4, 9].map((ms) => tokensAt(line, ms)), [0, 0, 3, 3, 5, 5]);
+test("in a legend runs of one strategy share its colour and are told apart by their dashes; the baseline drafts nothing", () => {
+  const run = (strategy, dash, role) => ({ strategy, dash, role, name: strategy });
+  const keys = ofPositions({ rows: [run("a", "", "baseline"), run("b", "", "ranked"), run("b", "dash-2nd", "ranked"), run("c", "dash-unranked", "bound")] });
+  assert.deepEqual(keys.map((key) => key.attributes.class), ["entry s-b ", "entry s-b dash-2nd", "entry s-c dash-unranked"]);
 });
 
 test("a plan draws every strategy with a number it varied, a line for each combination of what else differs", () => {
@@ -37,11 +48,129 @@ test("a plan draws every strategy with a number it varied, a line for each combi
     row("b", { cap: 20, t: 0.2, adaptive: false }, 1), row("b", { cap: 20, t: 0.4, adaptive: false }, 1), row("b", { cap: 20, t: 0.6, adaptive: false }, 1), row("c", { cap: 20 }, 2),
   ] };
   assert.equal(ofPredicted({ found }), "The best that is predicted of each strategy: b, cap 8, t 0.2: 1.40×; a, n 2: 1.20×.");
-  const settings = predicted({ found }).children[1].children.map((one) => one.children[0].children[0]);
-  assert.deepEqual(settings, ["a, n 1", "a, n 2", "b, cap 8, t 0.2", "b, cap 8, t 0.4", "b, cap 20, t 0.2", "b, cap 20, t 0.4", "b, cap 20, t 0.6"]);
+  assert.deepEqual(cells(predicted({ found })).map(([name]) => name),
+    ["a, n 1", "a, n 2", "b, cap 8, t 0.2", "b, cap 8, t 0.4", "b, cap 20, t 0.2", "b, cap 20, t 0.4", "b, cap 20, t 0.6"]);
 });
 
-test("commas stand between thousands, and nowhere behind a point", () => {
-  assert.deepEqual([0.0002, 999, 1234.5678, -12345].map(grouped), ["0.0002", "999", "1,234.5678", "-12,345"]);
-  assert.deepEqual([counted(1, "round"), counted(2000, "round")], ["1 round", "2,000 rounds"]);
+test("a pair on the map is told what is best near it, and one far beyond that it is not on the map", () => {
+  const fields = [0.1, 0.6].map((price) => ({ price, acceptance: 0.8, best: "ssd", label: "ssd:4", speedups: { ssd: 1.5 } }));
+  const said = (price) => ofMap({ found: { map: { fields, pair: { price, acceptance: 0.8 } } } });
+  for (const price of [0.06, 1.1]) assert.match(said(price), /Near there ssd is best/);
+  for (const price of [0.01, 115]) assert.match(said(price), /That is beyond the map\. At its edge ssd is best/);
+});
+
+test("sets of lookaheads stand on one scale, on which rare long ones stand in the last bar unless they are common in one set", () => {
+  const [shares] = folded([[500, 300, 100, 50, 42, 5, ...Array(30).fill(0), 3]]);
+  assert.deepEqual(shares, [0.5, 0.3, 0.1, 0.05, 0.042, 0.008]);
+  assert.deepEqual(folded([[99, 1], [10, 10, 10, 10, 10, 10, 10]]).map((of) => of.length), [7, 7]);
+});
+
+const pointOf = (x, y, low = null, high = null, label = "") => ({ x, y, low, high, label });
+
+test("a paper's figure shows published series by dots and ours by lines, every point with how it was read, and labels ends", () => {
+  const figure = {
+    x: { label: "branches", format: "number", log: true, names: [] }, y: { label: "misses", format: "share", log: true },
+    series: [
+      { name: "1B", origin: "published", grade: "Pd", source: "there", is_line: true, points: [pointOf(2, 0.25)] },
+      { name: "ours", origin: "computed", grade: "", source: "", is_line: true, points: [pointOf(2, 0.3, 0.2, 0.4), pointOf(4, 0.015, null, null, "C = 1")] },
+    ],
+  };
+  assert.deepEqual(ofFigure({ figure }).map((entry) => entry.attributes.class), ["key spot published d0", "key line ours f0"]);
+  assert.deepEqual(cells(figureTable({ figure })), [
+    ["1B", "published", "2", "25 %", "–", "there [Pd]"], ["ours", "computed", "2", "30 %", "20 % – 40 %", "–"], ["ours", "computed", "C = 1", "1.5 %", "–", "–"]]);
+  const points = ["C = 1", "C = 0.5", "C = 0"].map((label, i) => pointOf(i, i, null, null, label));
+  assert.deepEqual(labelled({ is_line: true, points }).map(({ label }) => label), ["C = 1", "C = 0"]);
+  assert.deepEqual(labelled({ is_line: true, points: [...points, pointOf(3, 3)] }), []);
+});
+
+test("the waterfall goes on to the prompt and under load to the queue; a run without rounds shows what was measured", () => {
+  const step = (name, from, to) => ({ name, title: name, from, to, seconds: 0.5 });
+  const why = { refusal: "", bound: 100, steps: [step("others", 100, 80), step("overhead", 80, 60)], measured: 60, with_prompt: 50, end_to_end: 40,
+    baseline: 30, largest: "" };
+  const data = (more) => ({ explained: { label: "static:4 @8", concurrency: 8, rate: null, why: { ...why, ...more } }, roundsAt: "/rounds/" });
+  const bars = (shown) => cells(waterfall(shown)).map(([name, to]) => `${name} ${to}`);
+  assert.deepEqual(bars(data()), ["bound 100", "others 80.0", "overhead 60.0", "measured 60.0", "prompt reading 50.0", "queue 40.0", "end to end 40.0"]);
+  assert.deepEqual(bars(data({ end_to_end: 50 })).at(-2), "prompt reading 50.0");
+  const server = data({ refusal: "A server does not report its rounds.", bound: null, steps: [] });
+  assert.deepEqual(bars(server), ["measured 60.0", "prompt reading 50.0", "queue 40.0", "end to end 40.0"]);
+  assert.equal(ofWaterfall(server).filter(Boolean).length, 1);
+});
+
+// ---- loads
+
+const times = (p50, p95, p99) => ({ p50, p95, p99, intervals: { p50: [p50 - 0.5, p50 + 0.5], p95: [p95 - 0.5, p95 + 1], p99: null } });
+const row = (settings, concurrency, user, device, more = {}) => ({
+  settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, strategy: settings.split(":")[0], dash: "", role: "ranked",
+  concurrency, rate: null, sample_count: 6, tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive",
+  speedup: { ratio: user / 100, low: null, high: null, prompts: 6 },
+  queued_ms: times(4, 5, 6), e2e_ms: times(70, 80, 90), ttft_ms: times(10, 20, 30), tpot_ms: times(1, 2, 3), gap_ms: times(1, 2, 3), ...more,
+});
+const rows = [row("autoregressive", 1, 100, 100), row("static:4", 1, 150, 150), row("autoregressive", 8, 60, 480), row("static:4", 8, 50, 400)];
+
+test("charts of loads name the front without bounds and crossovers as far as intervals say, and nothing with one user", () => {
+  const bound = row("oracle:8", 1, 900, 900, { role: "bound" });
+  assert.deepEqual(frontOf([...rows, bound]).map((one) => one.name), ["static:4", "autoregressive @8"]);
+  const told = (gain_until, loss_from, axis = "concurrency") => crossing({ axis, gain_until, loss_from });
+  assert.equal(told(4, 16), "is shown to be a gain up to 4 at once and a loss from 16 at once on");
+  assert.match(told(null, 2, "rate"), /loss from 2 requests\/s on, and a gain at no load/);
+  const alone = { everyRow: rows.slice(0, 2), report: { crossovers: [], objective: {} } };
+  for (const sentence of [ofFront, ofSpeedup, ofLatency]) assert.equal(sentence(alone), "");
+});
+
+test("a strategy is one series over its loads, doubling the load is one step, and waits go from the queue to the end", () => {
+  assert.deepEqual(seriesOf(rows, "concurrency").map((series) => series.rows.map((one) => one.concurrency)), [[1, 8], [1, 8]]);
+  const axis = loadAxis(rows, "concurrency");
+  assert.deepEqual([axis.at, axis.at.map(axis.format)], [[0, 3], ["1", "8"]]);
+  const [name, load, first, ...more] = cells(latencyTable({ everyRow: rows }))[3];
+  assert.deepEqual([name, load, first, more.length, more.at(-1)], ["static:4 @8", "8 at once", "4.00 ms (3.50 ms to 4.50 ms)", 14, "90.0 ms"]);
+});
+
+// ---- asking a picture
+
+const scale = (low, high) => ({ x: (value) => ((value - low) / (high - low)) * 100, y: (value) => 100 - value, left: 0, right: 100, top: 0, bottom: 100 });
+const lineOf = (name, ...points) => ({ name, points: points.map(([x, y]) => ({ x, y })) });
+
+function picture(axis, series, more = {}) {
+  const made = { setAttribute: () => {}, hasAttribute: () => false, querySelector: () => null };
+  layField(made, { axis, scale: scale(axis.low, axis.high), series, head: (value) => `at ${value}`, ...more });
+  pictures.push(made);
+  return made;
+}
+
+beforeEach(() => {
+  pictures = [];
+  point(null);
+});
+
+test("a cursor reads the nearest point of every series, and a part is shown, in every picture with the same link", () => {
+  const whole = { low: 0, high: 10, link: "epoch" };
+  const [one, other] = ["a", "b"].map((name) => picture(whole, [lineOf(name, [0, 1], [4, 2], [10, 3])]));
+  point({ link: "epoch", value: 5 });
+  assert.deepEqual([one, other].map((made) => readings(made).map(({ name, y }) => [name, y])), [[["a", 2]], [["b", 2]]]);
+  assert.deepEqual(linesOf(fieldOf(one), readings(one)), ["at 5", "a\u20022"]);
+  zoom(one, { low: 6, high: 9 });
+  assert.deepEqual([shownOf(other, whole).low, shownOf(other, whole).high], [6, 9]);
+  zoom(one, null);
+  assert.equal(shownOf(other, whole), whole);
+});
+
+test("a hidden series is read nowhere, and of a cloud the point under the pointer is read and none out of reach", () => {
+  const made = picture({ low: 0, high: 10 }, [lineOf("a", [1, 1]), lineOf("b", [1, 9])]);
+  toggle("a");
+  assert.deepEqual([isHidden("a"), pointsOf(made).map(({ name }) => name)], [true, ["b"]]);
+  toggle("a");
+  assert.deepEqual(pointsOf(made).map(({ name }) => name), ["a", "b"]);
+  const cloud = picture({ low: 0, high: 100 }, [lineOf("a", [10, 90], [50, 50])], { isCloud: true });
+  assert.deepEqual([pointAt(cloud, 12, 11, 14).x, pointAt(cloud, 30, 30, 14)], [10, null]);
+});
+
+test("axes: labels that lie close move up, a few values far beyond do not squeeze the others, and steps are round", () => {
+  assert.deepEqual([apart([100, 40, 96], 13), apart([96, 100, 98], 13)], [[100, 40, 87], [74, 100, 87]]);
+  const usual = Array.from({ length: 97 }, (_, i) => 1 + i / 96);
+  assert.deepEqual([reach([...usual, 2.9]), reach([...usual, ...usual.map((value) => 7 * value)]), reach([1, 2, 14])], [2.9, 14, 14]);
+  assert.ok(Math.abs(reach([...usual, 9, 14]) - 2.2) < 0.05);
+  assert.deepEqual([ticks(100, 5), ticks(0, 5), ticks(1.35, 3)], [[0, 20, 40, 60, 80, 100], [0], [0, 0.5, 1]]);
+  assert.deepEqual([median([3, 1, 2]), median([4, 1, 2, 3])], [2, 2.5]);
+  assert.deepEqual([0.0002, 1234.5678, -12345].map(grouped), ["0.0002", "1,234.5678", "-12,345"]);
+  assert.deepEqual([1.4, 1.5, 9].map((ms) => tokensAt([[0, 0], [1.5, 3], [4, 5]], ms)), [0, 3, 5]);
 });

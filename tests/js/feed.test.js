@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Feed, RETRY_MS, SILENCE_MS, SOCKET_AGAIN_MS } from "../../static/js/live/feed.js";
+import { Part } from "../../static/js/live/part.js";
 
 /** A browser in which nothing happens unless the test says so. */
 class World {
@@ -67,26 +68,7 @@ test("it asks from its cursors, and again from where it was after the line broke
   world.open();
   assert.deepEqual(world.socket.sent, [{ t: "follow", since: "noon", after: { a: 9, b: 3 } }]);
   assert.deepEqual(world.modes, ["live", "reconnecting", "live"]);
-});
-
-test("a sample that is complete is not asked for again", () => {
-  const world = new World();
-  world.feed();
-  world.open();
-  world.tell(events("a", 1));
-  world.tell({ t: "complete", sample: "a", last_seq: 1 });
-  world.close();
-  world.ring(RETRY_MS[0]);
-  world.open();
-  assert.deepEqual(world.socket.sent[0].after, {});
-});
-
-test("a sample chosen later is asked for at once", () => {
-  const world = new World();
-  const feed = world.feed();
-  world.open();
-  feed.follow({ old: 0 });
-  feed.follow({ old: 0 });
+  feed.follow({ old: 0, a: 0 });
   assert.deepEqual(world.socket.sent.slice(1), [{ t: "follow", after: { old: 0 } }]);
 });
 
@@ -118,17 +100,6 @@ test("what a socket left out before the end is fetched, but what was cut off is 
   assert.equal(world.requests.length, 2);
 });
 
-test("a silent line is given up and tried anew", () => {
-  const world = new World();
-  world.feed();
-  world.open();
-  world.ring(SILENCE_MS);
-  assert.ok(world.sockets[0].closed);
-  assert.equal(world.modes.at(-1), "reconnecting");
-  world.ring(RETRY_MS[0]);
-  assert.equal(world.sockets.length, 2);
-});
-
 test("where sockets are blocked it polls, from the same cursors, until a socket opens", async () => {
   const world = new World();
   const feed = world.feed();
@@ -136,64 +107,38 @@ test("where sockets are blocked it polls, from the same cursors, until a socket 
   world.close();
   world.ring(RETRY_MS[1]);
   world.close();
-  assert.equal(world.modes.at(-1), "reconnecting");
   assert.equal(world.requests[0].url, "/events/?wait=0&after=a%3A2");
-
-  world.requests[0].answer(200, { frames: [events("a", 3)] });
+  world.requests[0].answer(503, {});
+  await settled();
+  world.ring(RETRY_MS[0]);
+  await settled();
+  assert.equal(world.modes.at(-1), "reconnecting"); // nobody calls that polling
+  world.requests[1].answer(200, { frames: [events("a", 3)] });
   await settled();
   assert.equal(world.modes.at(-1), "polling");
-  assert.deepEqual(world.frames, [events("a", 3)]);
-  assert.equal(world.requests[1].url, "/events/?wait=25&after=a%3A3");
+  assert.equal(world.requests[2].url, "/events/?wait=25&after=a%3A3");
 
   world.ring(SOCKET_AGAIN_MS);
   world.open();
   await settled();
   assert.equal(world.modes.at(-1), "live");
-  assert.equal(world.requests.length, 2);
+  assert.equal(world.requests.length, 3);
   assert.deepEqual(world.socket.sent[0].after, { a: 3 });
 });
 
-test("a poll that fails is repeated after a pause, and nobody calls that polling", async () => {
-  const world = new World();
-  world.feed();
-  world.close();
-  world.ring(RETRY_MS[1]);
-  world.close();
-  world.requests[0].answer(503, {});
-  await settled();
-  world.ring(RETRY_MS[0]);
-  await settled();
-  assert.equal(world.requests.length, 2);
-  assert.deepEqual(world.modes, ["reconnecting"]);
-  world.requests[1].answer(200, { frames: [] });
-  await settled();
-  assert.deepEqual(world.modes, ["reconnecting", "polling"]);
-});
-
-test("when the network goes or comes back nobody waits for an open socket to be found dead, or for a pause", () => {
+test("a silent line is given up, a change of the network waits for no pause, and a refusal is not argued with", () => {
   const world = new World();
   world.feed();
   world.open();
-  world.tell(events("a", 1));
-  world.network();
+  world.ring(SILENCE_MS);
   assert.ok(world.sockets[0].closed);
-  assert.deepEqual(world.modes, ["live", "reconnecting"]);
-  world.close();
+  world.ring(RETRY_MS[0]);
+  world.open();
   world.network();
+  assert.ok(world.sockets[1].closed);
+  assert.deepEqual(world.modes, ["live", "reconnecting", "live", "reconnecting"]);
   world.open();
   assert.equal(world.sockets.length, 3);
-  assert.deepEqual(world.socket.sent, [{ t: "follow", since: "", after: { a: 1 } }]);
-  assert.equal(world.modes.at(-1), "live");
-
-  world.tell({ t: "finished" });
-  world.network();
-  assert.equal(world.sockets.length, 3);
-});
-
-test("a refusal is said and not argued with", () => {
-  const world = new World();
-  world.feed();
-  world.open();
   world.close(4004, "There is no such comparison that you may see.");
   assert.equal(world.modes.at(-1), "There is no such comparison that you may see.");
   assert.equal(world.timers.size, 0);
@@ -215,4 +160,28 @@ test("after the end it stays quiet, and still fetches an older sample when asked
   world.requests[1].answer(200, { frames: [{ t: "complete", sample: "a", last_seq: 2 }] });
   await settled();
   assert.equal(world.requests.length, 2);
+});
+
+test("a part of a page is asked for once in a burst, in a stream too, again after a fault, and never shown overtaken", async (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  const asked = [], shown = [], said = (text, status = 200) => ({ ok: status < 400, status, text: async () => text });
+  globalThis.location = { search: "" };
+  globalThis.fetch = () => new Promise((resolve) => asked.push(resolve));
+  const verdict = new Part("verdict", (text) => shown.push(text));
+  for (let i = 0; i < 15; i++) {
+    verdict.renew();
+    t.mock.timers.tick(100);
+  }
+  assert.equal(asked.length, 5);
+  for (const [number, text] of [[0, "first"], [2, "third"], [1, "second"]]) {
+    asked[number](said(text));
+    await settled();
+  }
+  assert.deepEqual(shown, ["first", "third"]);
+  asked[3](said("", 503));
+  await settled();
+  t.mock.timers.tick(3000);
+  asked[5](said("there again"));
+  await settled();
+  assert.equal(shown.at(-1), "there again");
 });

@@ -17,7 +17,7 @@ TEXT = torch.randint(0, 97, (650,), generator=torch.Generator().manual_seed(2)).
 CASES = {
     "llama": LONG,
     "mistral": LONG | {"sliding_window": 300},
-    "qwen3": LONG | {"head_dim": 16},
+    "qwen3": LONG | {"head_dim": 8},
     "gpt2": GPT2 | {"n_positions": 700},
 }
 

@@ -13,7 +13,6 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording, record
 from decoding.drafting.ssd_settings import SpeculatorSettings
-from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
 from decoding.replay.ssd.playing import Simulated, Track
@@ -26,7 +25,6 @@ PROMPT = [3, 1]
 CAP = 8
 NEW = 40
 SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
-PATHS = [LikeliestPaths(6, 2), LikeliestPaths(3, 4), LikeliestPaths(3, 1)]
 
 
 def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
@@ -39,7 +37,7 @@ def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
 def recorded(
     made: World, sampling: Sampling, seed: int = 0, depth: int = CAP, prompt: Sequence[int] = PROMPT
 ) -> Recording:
-    """Record the text that any strategy writes in this world, with trees."""
+    """Record the text that any strategy writes in this world."""
     decoded, _ = made.run(choose("autoregressive"), prompt, sampling, seed)
     with torch.inference_mode():
         return record(
@@ -51,7 +49,6 @@ def recorded(
             end_tokens=made.end_tokens,
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=depth,
-            trees=PATHS,
         )
 
 

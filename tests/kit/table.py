@@ -59,8 +59,6 @@ class TableModel:
 
 
 class TableRunner:
-    reads_trees_at_once = True
-
     def __init__(self, table: Tensor, context: int = 4096, state_of: StateOf = last_token) -> None:
         self.model = TableModel(table, context, state_of)
         self.table = table

@@ -90,7 +90,7 @@ def comparison(
     by = world.actor(world.bob)
     of = {"pair": pair or make.pair(by), "dataset": make.dataset(by, prompts)}
     made = make.comparison(by, **of, strategies=strategies, sampling=asked, concurrency=concurrency)
-    Job.objects.exclude(pk=made.job.pk).delete()
+    Job.objects.filter(comparison=None).delete()
     return made
 
 

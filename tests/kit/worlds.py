@@ -17,7 +17,7 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
-from decoding.core.loop import Batch, decode, decode_all
+from decoding.core.loop import Batch, decode
 from decoding.core.sequence import Sequence
 from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
@@ -163,17 +163,6 @@ class World:
         recorder = recorder or Recorder()
         with torch.inference_mode():
             return decode(self.sequence(choice, prompt, sampling, seed, ending, recorder)), recorder
-
-    def beside(
-        self, others: abc.Sequence[abc.Sequence[int]], choice: Choice, prompt: abc.Sequence[int], sampling: Sampling
-    ) -> list[int]:
-        """Decode a prompt in one batch with other prompts, and return its tokens."""
-        made = list[Sequence]()
-        for number, text in enumerate((prompt, *others)):
-            own = World(self.target.model.new_runner(), self.draft.model.new_runner())
-            made.append(own.sequence(choice, text, sampling, number, None, Recorder()))
-        decode_all(made)
-        return made[0].decoded.tokens
 
     def sequence(
         self,

@@ -37,7 +37,7 @@ from tests.laws.tokenizers import LETTERS, OTHER_SMALL, OTHERS, SMALL, bridged
 
 OURS = [slug for slug in STRATEGIES if slug not in {spec.slug for spec in specs()}]
 BESIDE = "beside"  # a placement that needs another process
-TIMED = ("auto", "by-batch")  # values of parameters with which a clock decides
+TIMED = ("auto",)  # values of parameters with which a clock decides
 WIDEST = 12  # how far a number is drawn from the least that is allowed
 # Texts of parameters that no planner, slider or default names.
 TEXTS: dict[str, Callable[[Mapping[str, Any]], Sequence[str]]] = {

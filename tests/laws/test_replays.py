@@ -20,7 +20,6 @@ from decoding.disco.copies import judge_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Given, Source
-from decoding.drafting.tree_shapes import LikeliestPaths
 from decoding.prices.fit import costs_from, counted
 from decoding.replay.at_load import PlayedRun as Played
 from decoding.replay.at_load import play, stream
@@ -53,7 +52,7 @@ TOLD = [
 
 @st.composite
 def recorded_cases(draw: st.DrawFn, slug: str) -> Case:
-    choice = draw(choices(slug, is_timed=False))
+    choice = draw(choices(slug, is_timed=False).filter(lambda choice: not choice.needs_likelihoods))
     if choice.spec.prepares_ahead:
         choice = choose(slug, {**choice.params, "placement": "in-turn"})
     vocab = draw(st.sampled_from([12, 6]))
@@ -106,6 +105,7 @@ def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(dice: str) ->
 KNOWN = "static:12,tree:c/cccc,ssd:4,branches=40,backup=neural,placement=in-turn"  # what ran
 ASKED = (
     "static:3,lookup:4,suffix:0.05,memory=true,ssd:3,branches=7,fanout=uniform,backup=neural,placement=in-turn,"
+    "ssd:3,branches=4,backup=copy,placement=in-turn,ssd:3,branches=4,backup=ngram,placement=in-turn,"
     "tree:3/21/1"
 )
 
@@ -146,8 +146,7 @@ def labels(spelled: str) -> list[str]:
 
 def recorded(case: Case) -> list[Recording]:
     run = Run(case.but(label="autoregressive"))
-    made, source = list[Recording](), case.choice.spec.source and case.choice.source()
-    paths = [source] if isinstance(source, LikeliestPaths) else []
+    made = list[Recording]()
     for number, text in enumerate(run.decode(1)):
         with torch.inference_mode():
             made.append(
@@ -160,7 +159,6 @@ def recorded(case: Case) -> list[Recording]:
                     end_tokens=case.ends,
                     max_new_tokens=case.new,
                     tail_depth=DEEPEST,
-                    trees=paths,
                 )
             )
     return made

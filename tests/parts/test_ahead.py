@@ -15,7 +15,7 @@ import torch
 from decoding.choice import choose
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch, decode_all
-from decoding.core.sequence import Sequence, SharedPass
+from decoding.core.sequence import SharedPass
 from decoding.dice.choosing import LaunchedToken, Look, Picker, Pickers
 from decoding.dice.dice import EqualityDice
 from decoding.dice.sampling import Sampling
@@ -25,10 +25,10 @@ from decoding.errors import BrokenModel
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.runner import TRIED, FastRunner, UnreadDrafts
 from decoding.models.runner import run_one
-from decoding.trace.events import Drafted, Recorder, Verified, to_dict
+from decoding.trace.events import Recorder, to_dict
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import LONG, TEXT
-from tests.kit.rehearsal import Calling, Launching, captured_runner, launching_on, on_a_gpu, rehearse
+from tests.kit.rehearsal import Calling, captured_runner, launching_on, on_a_gpu, rehearse
 from tests.kit.waiting import refusing_waits
 from tests.kit.worlds import World
 
@@ -73,15 +73,6 @@ def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
     assert recorded == Capturing.made
 
 
-def test_texts_of_several_samplings_take_turns_on_one_runner(tmp_path: Path) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    rehearse(runner)
-    for _ in range(2):
-        for number, settings in enumerate(SETTINGS):
-            sampling, prompt = Sampling(max_new_tokens=20, ignore_eos=True, **settings), TEXT[number : number + 6]
-            assert decoded(runner, no_draft(), sampling, prompt) == decoded(runner, waits(), sampling, prompt)
-
-
 @pytest.mark.parametrize("settings", SETTINGS[2:], ids=str)
 def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
@@ -114,21 +105,6 @@ def test_the_next_pass_begins_before_the_host_has_read_the_choice(tmp_path: Path
     assert begun == [True] * 11 + [False]
 
 
-def test_texts_with_caches_of_their_own_go_ahead_side_by_side(tmp_path: Path) -> None:
-    first = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    sampling = Sampling(max_new_tokens=20, temperature=0.9, repetition_penalty=1.3, ignore_eos=True)
-    together: list[Sequence] = []
-    for number in range(3):
-        runner, draft = first.model.new_runner(), first.model.new_runner()
-        rehearse(runner)
-        world = World(runner, draft, pickers=Launching)
-        together.append(world.sequence(STATIC, TEXT[number : number + 6], sampling, 3, None, Recorder()))
-    with torch.inference_mode():
-        decode_all(together)
-    for number, each in enumerate(together):
-        assert each.decoded == decoded(first, waits(), sampling, TEXT[number : number + 6])
-
-
 def test_a_model_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path) -> None:
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     rehearse(runner)
@@ -143,13 +119,6 @@ def test_a_model_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Pat
         decoded(sick, no_draft(), sampling, TEXT[:6])
     runner.decoder.embedding.copy_(healthy)
     assert decoded(sick, no_draft(), sampling, TEXT[:6]) == want
-
-
-@pytest.mark.parametrize("settings", [{"temperature": 0.9, "dice": "ratio"}, {}], ids=["ratio dice", "a CPU"])
-def test_where_the_host_must_choose_nothing_goes_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=bool(settings))
-    decoded(runner, no_draft(), Sampling(max_new_tokens=5, **settings), TEXT[:6])
-    assert not runner.followers
 
 
 def test_texts_that_share_passes_in_a_slab_do_not_go_ahead(tmp_path: Path) -> None:
@@ -293,31 +262,6 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
             assert Unread.read == before
             sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
             assert Unread.read == before + 4
-
-
-@on_a_gpu
-def test_the_trace_of_a_draft_that_nobody_had_read_divides_its_round(tmp_path: Path, device: torch.device) -> None:
-    world = a_pair(tmp_path, device)
-    assert isinstance(world.target, FastRunner)
-    world.target.judging = Always()
-    _, recorder = world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=30, ignore_eos=True))
-    drafts = [event for event in recorder.events if isinstance(event, Drafted)]
-    verdicts = [event for event in recorder.events if isinstance(event, Verified)]
-    for draft, verdict in zip(drafts, verdicts, strict=False):
-        assert draft.start_ns < draft.end_ns == verdict.start_ns < verdict.end_ns
-        assert verdict.held_ns == 0 <= verdict.wait_ns
-
-
-@on_a_gpu
-def test_a_draft_that_answers_nan_breaks_its_text_and_no_later_one(tmp_path: Path, device: torch.device) -> None:
-    world, sampling = a_pair(tmp_path, device), Sampling(max_new_tokens=20, ignore_eos=True)
-    assert isinstance(world.draft, FastRunner)
-    want, healthy = world.run(STATIC, TEXT[:6], sampling)[0], world.draft.decoder.embedding.clone()
-    world.draft.decoder.embedding[want.tokens[4]] = torch.nan
-    with pytest.raises(BrokenModel):
-        world.run(STATIC, TEXT[:6], sampling)
-    world.draft.decoder.embedding.copy_(healthy)
-    assert world.run(STATIC, TEXT[:6], sampling)[0] == want
 
 
 @on_a_gpu

@@ -152,7 +152,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "AWQ": (
         lambda folder: set_config(folder, quantization_config={"quant_method": "awq"}),
-        r"quantised checkpoint \(AWQ\).*bf16 folder.*server",
+        r"quantised checkpoint \(awq\).*bf16 folder.*server",
     ),
     "bitsandbytes by its flags": (
         lambda folder: set_config(folder, quantization_config={"load_in_4bit": True}),

@@ -14,7 +14,7 @@ from decoding.disco.copies import row_of
 from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
 from decoding.errors import BadStrategy
-from decoding.training.designs import NETWORKS, OF_COPIES, OF_DRAFTS, How
+from decoding.training.designs import OF_COPIES, OF_DRAFTS, How
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at
 
@@ -63,16 +63,6 @@ def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are(is_of_two
     assert torch.equal(moved(copied), both(copied))
 
 
-def test_a_training_may_begin_from_the_parts_of_another(labelled) -> None:  # type: ignore[no-untyped-def]
-    how = How("sources")
-    [first] = how.train(OF_DRAFTS[1:], labelled, labelled)
-    assert OF_DRAFTS[1].fits(first.drafted) and first.copied and OF_COPIES.fits(first.copied)
-    told = dict[str, list[training.Progress]](warm=[], cold=[])
-    How("sources", first).train(OF_DRAFTS[1:], labelled, labelled, told["warm"].append)
-    how.train(OF_DRAFTS[1:], labelled, labelled, told["cold"].append)
-    assert told["warm"][0].held_out_loss < told["cold"][0].held_out_loss
-
-
 def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
     """The parts of one of another design used to pass."""
     of_drafts, of_copies = looking_at(features.GLANCE), looking_at(OF_COPIES.columns)
@@ -95,10 +85,3 @@ def of_size(classifier: DraftClassifier, count: int) -> DraftClassifier:
     repeats = -(-count // len(hidden))
     units = (hidden.repeat(repeats, 1)[:count], hidden_bias.repeat(repeats)[:count])
     return DraftClassifier(Layers(*units, out.repeat(1, repeats)[:, :count], out_bias))
-
-
-def test_too_few_copied_tokens_are_refused_by_their_kind(labelled) -> None:  # type: ignore[no-untyped-def]
-    is_copied = labelled.rows[:, features.NAMES.index("copied")] > 0
-    few = labelled.only(~is_copied | (is_copied.cumsum(0) <= 10))
-    with pytest.raises(BadStrategy, match="give 10 copied tokens and at least 200 are needed"):
-        How("sources").train(NETWORKS["sources"][:1], few, labelled)

@@ -20,13 +20,11 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.measure.comparison import Warmed
 from decoding.measure.sample import SampleResult
-from decoding.measure.schedule import SampleKey, order, stints
-from decoding.measure.summary import report
+from decoding.measure.schedule import order, stints
 from decoding.prompts.prompt import PromptItem
-from decoding.trace.events import Event, EventSink, Finished, Recorder
 from tests.kit import models
 from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
-from tests.kit.rehearsal import Rehearsal, rehearse
+from tests.kit.rehearsal import Rehearsal
 from tests.kit.runners import RoundsDifferently
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
@@ -61,13 +59,6 @@ def test_every_sample_is_there_once_and_audited() -> None:
     assert len({(s.prompt, s.text) for s in samples}) == len(PROMPTS)
 
 
-@pytest.mark.parametrize(("dice", "outcome"), [("shared", "identical"), ("ratio", "not_compared")])
-def test_sampled_texts_are_compared_only_where_the_dice_fix_them(dice: str, outcome: str) -> None:
-    sampling = Sampling(temperature=1.0, dice=dice, max_new_tokens=12)  # type: ignore[arg-type]
-    samples = comparison(sampling).run()
-    assert {s.audit.outcome for s in samples if s.audit} == {outcome}
-
-
 def test_each_prompt_and_repeat_has_luck_of_its_own_and_a_second_run_the_same() -> None:
     sampling = Sampling(temperature=1.0, max_new_tokens=12)
     same_prompt = [PromptItem(name, "ab") for name in "xyz"]
@@ -77,22 +68,6 @@ def test_each_prompt_and_repeat_has_luck_of_its_own_and_a_second_run_the_same() 
     ]
     assert runs[0] == runs[1]
     assert len(set(runs[0].values())) == 6
-
-
-def test_the_sink_of_a_sample_gets_its_whole_trace_and_the_warm_up_gets_none() -> None:
-    sinks: dict[tuple[str, str], Recorder] = {}
-
-    def sink_for(key: SampleKey) -> EventSink:
-        return sinks.setdefault((key.choice.label, key.prompt.id), Recorder())
-
-    made = comparison(sink_for=sink_for)
-    made.warm_up()
-    assert not sinks
-    samples = made.run()
-    for sample in samples:
-        events: list[Event] = sinks[sample.strategy, sample.prompt].events
-        assert isinstance(events[-1], Finished)
-        assert sum(isinstance(event, Finished) for event in events) == 1
 
 
 @pytest.mark.parametrize(
@@ -109,40 +84,6 @@ def test_a_choice_is_warm_when_its_rounds_cost_alike(seconds_each: list[float], 
     is_warm = Warmed(never, lambda: next(now))
     asked = sum(1 for _ in itertools.takewhile(lambda done: not done, (is_warm() for _ in range(18))))
     assert min(asked - 1, 16) == round_count
-
-
-def test_a_warm_up_says_how_far_it_is() -> None:
-    told: list[tuple[int, int]] = []
-    comparison().warm_up(on_progress=lambda done, due: told.append((done, due)))
-    assert told == [(done, len(comparison().choices)) for done in range(len(comparison().choices) + 1)]
-
-
-def test_after_a_gpus_warm_up_no_sample_has_to_capture(tmp_path: Path) -> None:
-    """Texts here go from 4 tokens to 740, so they have forms of 256 slots, of 512 and of 1,024."""
-    config = models.LLAMA | {"vocab_size": len(LETTERS), "max_position_embeddings": 1024}
-    folders = [models.save(tmp_path / role, "llama", **config) for role in ("target", "draft")]
-    runners = [models.fast_runner(folder, static=True) for folder in folders]
-    rehearsals = [rehearse(runner) for runner in runners]
-    ready = dataclasses.replace(pair(), target=runners[0], draft=runners[1], dtype=torch.float32)
-    texts = [PromptItem(str(length), "ab" * length) for length in (350, 2, 150)]
-    sampling = Sampling(max_new_tokens=40, ignore_eos=True)
-    made = comparison(sampling, pair=ready, prompts=texts, choices=parse_choices("autoregressive,static:2"))
-    made.warm_up(is_thorough=True)
-    recorded = [rehearsal.recorded for rehearsal in rehearsals]
-    assert len(made.run()) == 6
-    assert recorded == [rehearsal.recorded for rehearsal in rehearsals] and all(recorded)
-
-
-def test_a_sample_says_how_many_passes_were_captured_in_its_time(tmp_path: Path) -> None:
-    config = models.LLAMA | {"vocab_size": len(LETTERS)}
-    runner = models.fast_runner(models.save(tmp_path, "llama", **config), static=True)
-    rehearsal = rehearse(runner)
-    ready = dataclasses.replace(pair(), target=runner, dtype=torch.float32)
-    made = comparison(pair=ready, prompts=PROMPTS[:2], choices=parse_choices("autoregressive"))
-    first, second = made.run()  # without a warm-up
-    assert (first.captures, second.captures) == (rehearsal.recorded, 0) and first.captures
-    [row] = report(made.choices, {"autoregressive": "fast"}, [first, second])
-    assert row["captures"] == first.captures
 
 
 def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) -> None:

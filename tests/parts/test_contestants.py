@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -54,35 +54,33 @@ class Parrot(Contestant):
         return "a perch"
 '''
 
-PlugIn = Callable[[str], None]
-
 
 @pytest.fixture
-def plug_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[PlugIn]:
-    """Add a contestant's module, as a file in the package would."""
-
-    def add(source: str) -> None:
-        (tmp_path / "parrot.py").write_text(source)
-        monkeypatch.setattr(contestants, "__path__", [*contestants.__path__, str(tmp_path)])
-        contestants.modules.cache_clear()
-        for spec in contestants.specs():
-            monkeypatch.setitem(STRATEGIES, spec.slug, spec)
-
-    yield add
+def parrot(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Add the module, as a file in the package would."""
+    (tmp_path / "parrot.py").write_text(PARROT)
+    monkeypatch.setattr(contestants, "__path__", [*contestants.__path__, str(tmp_path)])
+    contestants.modules.cache_clear()
+    for spec in contestants.specs():
+        monkeypatch.setitem(STRATEGIES, spec.slug, spec)
+    yield
     contestants.modules.cache_clear()
     sys.modules.pop("decoding.backends.contestants.parrot", None)
 
 
-def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(plug_in: PlugIn) -> None:
-    plug_in(PARROT)
+@pytest.mark.parametrize(("temperature", "outcome"), [(0.0, "divergent"), (1.0, "not_compared")])
+@pytest.mark.usefixtures("parrot")
+def test_a_new_file_is_a_contestant_with_samples_audits_of_greedy_texts_and_a_row(
+    temperature: float, outcome: str
+) -> None:
     choices = parse_choices("autoregressive,static:3,parrot")
-    run = Measurement(pair(), PROMPTS, choices, Sampling(max_new_tokens=12))
+    run = Measurement(pair(), PROMPTS, choices, Sampling(temperature=temperature, max_new_tokens=12))
     run.pair.begin(choices)
     run.warm_up()
     samples = run.run()
     assert {s.text for s in samples if s.strategy == "parrot"} == {"abab", "cc", "dddd"}
-    assert {s.audit.outcome for s in samples if s.strategy == "static:3" and s.audit} == {"identical"}
-    assert {s.audit.outcome for s in samples if s.strategy == "parrot" and s.audit} == {"divergent"}
+    outcomes = {s.strategy: s.audit.outcome for s in samples if s.audit}
+    assert outcomes == {"autoregressive": "identical", "static:3": "identical", "parrot": outcome}
     row = report(choices, {choice.label: run.pair.runner_of(choice) for choice in choices}, samples)[-1]
     assert (row["label"], row["role"], row["runner"]) == ("parrot", "peer", "bird")
     assert row["speedup"]["prompts"] == 3 and row["tokens_per_s"] > 0
@@ -90,18 +88,9 @@ def test_a_new_file_is_a_contestant_with_samples_audits_and_a_row_in_the_report(
     run.pair.close()
 
 
-def test_a_contestants_draws_are_its_own_so_only_its_greedy_texts_are_audited(plug_in: PlugIn) -> None:
-    plug_in(PARROT)
-    sampling = Sampling(temperature=1.0, max_new_tokens=12)
-    samples = Measurement(pair(), PROMPTS, parse_choices("autoregressive,static:3,parrot"), sampling).run()
-    outcomes = {s.strategy: s.audit.outcome for s in samples if s.audit}
-    assert outcomes == {"autoregressive": "identical", "static:3": "identical", "parrot": "not_compared"}
-
-
-@pytest.mark.parametrize("part", ["SPECS"])
-def test_a_module_that_lacks_a_part_is_refused_at_start_with_the_parts_name(part: str, tmp_path: Path) -> None:
-    (tmp_path / "parrot.py").write_text(f"{PARROT}\ndel {part}\n")
+def test_a_module_that_lacks_a_part_is_refused_at_start_with_the_parts_name(tmp_path: Path) -> None:
+    (tmp_path / "parrot.py").write_text(f"{PARROT}\ndel SPECS\n")
     start = f"import decoding.backends.contestants as c; c.__path__.append({str(tmp_path)!r}); import decoding.choice"
     ended = subprocess.run([sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True)
     assert ended.returncode
-    assert f"decoding.backends.contestants.parrot lacks {part}, {contestants.PARTS[part]}" in ended.stderr
+    assert f"decoding.backends.contestants.parrot lacks SPECS, {contestants.PARTS['SPECS']}" in ended.stderr

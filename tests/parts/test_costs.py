@@ -13,8 +13,6 @@ from decoding.choice import choose
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
-from decoding.replay.confirming import Confirmed, repriced
-from decoding.replay.planning import Prediction, RecordedSet, static
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
@@ -37,18 +35,6 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
     priced = costs.seconds(replay([RecordedText(recorded(made, sampling).record)], partial(SameLength, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
-
-
-def test_a_plan_replays_its_settings_at_the_prices_of_the_runs_that_confirm_it() -> None:
-    made, sampling, choices = world(), SAMPLINGS[0], [choose("autoregressive"), *map(static, (1, 2, 4, 6, 9))]
-    runs = [(choice, timed(made.run(choice, [3, 1], sampling)[1].events)) for choice in choices]
-    ends = [max(e.end_ns for e in events if isinstance(e, Verified)) for _, events in runs]
-    promised = [Prediction(choose("oracle"), 9.0, 9.0), *(Prediction(choice, 9.0, 9.0) for choice in choices[1:])]
-    probed = CostModel.of_one((0.0, 9.0), draft=9.0, draft_round=9.0, catch_up=9.0, round=9.0)
-    again = RecordedSet([recorded(made, sampling)])
-    found = repriced(Confirmed({choice.label: {} for choice in choices}, runs), promised, again, probed, None)
-    assert found == pytest.approx({c.label: ends[0] / end for c, end in zip(choices[1:], ends[1:], strict=True)})
-    assert repriced(Confirmed({}, []), promised, again, probed, None) == {}
 
 
 def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
@@ -140,11 +126,6 @@ def test_beyond_the_known_points_prices_go_on_and_noise_makes_none_free() -> Non
     assert on_line([(1, 0.007)], 99) == 0.007
 
 
-def test_passes_that_a_coarse_clock_saw_take_no_time_are_prices_too() -> None:
-    trace: list[Event] = [Verified(number, 0, 1, "correction", 0, 0, 0) for number in range(3)]
-    assert costs_from([trace]).verify(1, 2) == 0.0
-
-
 def test_between_two_numbers_of_texts_a_pass_has_as_many_rows() -> None:
     """A pass costs 8 ms, 1 ms a text, and 1 ms each row from the sixth on: no line by the rows of each text."""
     costs = CostModel(
@@ -194,13 +175,6 @@ def test_texts_of_two_lengths_tell_what_a_longer_one_costs() -> None:
     assert far.at(2000) is far
     assert CostModel.from_dict(costs.for_one()).verify(1, 3, 2000) == pytest.approx(far.verify(1, 3))
     assert "1,000 tokens more add 1.00 ms" in costs.about_context["sentence"]
-
-
-def test_texts_of_one_length_tell_nothing_of_longer_ones_and_say_so() -> None:
-    costs = costs_from([long_text(100), long_text(110)])
-    assert not costs.knows_context and costs.at(2000) is costs
-    assert costs.verify(1, 1, context=2000) == costs.verify(1, 1)
-    assert "is not known" in costs.about_context["sentence"]
 
 
 # Traces --------------------------------------------------------------------------------------------------------------

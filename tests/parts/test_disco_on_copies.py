@@ -17,24 +17,13 @@ from decoding.disco import features, training
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import judge_of, with_copies
 from decoding.disco.judging import MATCHES, CopyJudge, read_judge
-from decoding.disco.prices import COPIED
-from decoding.drafting.source import Match
 from decoding.errors import BadStrategy
-from decoding.prices.cost_model import CostModel
-from decoding.replay.planning import RecordedSet, best_for_copies, predict, sweep_of_copies
-from decoding.strategies import STRATEGIES
 from decoding.strategies.lookup import JudgedLookup, PromptLookup
 from decoding.trace.events import Drafted, Verified
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at, some_classifier
 
 GREEDY = Sampling(max_new_tokens=60)
-COSTS = CostModel.of_one((0.0, *(10.0 + rows / 2 for rows in range(30))), 2.0, 1.0, 0.5, 0.2)
-
-
-@pytest.fixture(scope="module")
-def study() -> RecordedSet:
-    return RecordedSet([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
 
 
 def test_each_copied_token_is_labelled_as_a_live_run_would_judge_it() -> None:
@@ -71,16 +60,6 @@ def judged(slug: str, threshold: float, **more: object) -> Choice:
     return choose(slug, {"threshold": threshold, "classifier": "newest", **more})
 
 
-def test_a_judge_is_read_from_the_file_without_torch(tmp_path: Path) -> None:
-    deciding().save(tmp_path)
-    weights, card = (tmp_path / "classifier.safetensors").read_bytes(), json.loads((tmp_path / "card.json").read_text())
-    judge, matches = read_judge(weights, card), [Match(length, 2, total) for length in (1, 7) for total in (2, 9)]
-    assert judge.threshold == 0.1
-    assert [judge(match, ahead) for match in matches for ahead in (0, 5)] == [
-        judging()(match, ahead) for match in matches for ahead in (0, 5)
-    ]
-
-
 @pytest.mark.parametrize(
     ("spoil", "says"),
     [
@@ -97,13 +76,6 @@ def test_a_file_that_holds_no_judge_is_refused(spoil: Any, says: str, tmp_path: 
         read_judge(*spoil(weights, card))
 
 
-def test_a_plan_prices_copies_that_the_classifier_ends_only_where_it_knows_copies(study: RecordedSet) -> None:
-    planned = {p.choice.kind for p in predict(study, COSTS, deciding())}
-    without = {p.choice.kind for p in predict(study, COSTS, looking_at(features.QUICK))}
-    assert planned - without == {"lookup:classifier=newest", "suffix:classifier=newest", "hybrid:classifier=newest"}
-    assert {"lookup", "suffix", "suffix:memory=true", "hybrid", "best-source"} <= without
-
-
 def test_without_a_threshold_prompt_lookup_with_a_classifier_proposes_what_prompt_lookup_does() -> None:
     dice, plain, judged = random.Random(1), PromptLookup(20, 3), JudgedLookup(0.0, 20, 3)
     text: list[int] = []
@@ -117,22 +89,6 @@ def test_without_a_threshold_prompt_lookup_with_a_classifier_proposes_what_promp
         assert len(judged.matches) == len(judged.estimates) == len(expected)
         proposed += len(expected)
     assert proposed > 1000
-
-
-def test_the_threshold_for_copies_is_the_one_that_replay_finds_fastest(study: RecordedSet) -> None:
-    found = best_for_copies(study, COSTS, some_classifier())
-    speeds = [COSTS.tokens_per_s(study.play(judged("suffix", at), deciding())) for at in (found, 0.05, 0.95)]
-    assert speeds[0] == max(speeds)
-
-
-def test_the_sweep_of_copies_moves_the_threshold_of_the_strategy_that_pages_compare(study: RecordedSet) -> None:
-    [strategy] = [slug for slug, each in STRATEGIES.items() if COPIED in each.swept]
-    points = sweep_of_copies(study, COSTS, some_classifier())
-    for point in points[::6]:
-        counts = study.play(judged(strategy, point["threshold"]), deciding())
-        assert point["speedup"] == COSTS.speedup(counts, study.play(choose("autoregressive")))
-        assert point["drafted"] == pytest.approx(counts.drafted / counts.target_passes)
-    assert points[0]["drafted"] > points[-1]["drafted"]  # a higher threshold ends copies earlier
 
 
 def test_a_classifier_of_an_earlier_version_answers_as_before(tmp_path: Path) -> None:

@@ -1,5 +1,4 @@
 import dataclasses
-import statistics
 from pathlib import Path
 
 import pytest
@@ -9,7 +8,7 @@ from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS
 from decoding.measure.sample import Audit, SampleResult, sample_from_events
 from decoding.measure.speedups import speedup
-from decoding.measure.summary import judge, repeated_8grams, report
+from decoding.measure.summary import judge, report
 from decoding.measure.verdict import verdict
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified, from_dict, to_dict
 from tests.golden import jsonl
@@ -89,14 +88,6 @@ def test_a_speedup_is_of_the_total_times_and_the_median_of_prompts_stands_beside
     assert (gain.ratio, gain.median) == pytest.approx(((1 / 100 + 1 / 10) / (1 / 150 + 1 / 20), 1.75))
 
 
-def test_repeats_of_a_prompt_are_added_and_count_as_one_prompt() -> None:
-    base = [sample("autoregressive", prompt, 100, r) for prompt in "ab" for r in range(3)]
-    fast = [sample("static:4", prompt, v, r) for prompt in "ab" for r, v in enumerate((100, 200, 900))]
-    gain = speedup(fast, base)
-    assert gain is not None and gain.prompts == 2
-    assert gain.ratio == gain.median == pytest.approx(3 / 100 / (1 / 100 + 1 / 200 + 1 / 900))
-
-
 def rows(*samples: SampleResult, labels: str = "static:4") -> list[dict[str, object]]:
     choices = [choose("autoregressive"), choose("static", {"lookahead": 4})]
     return report(choices, {choice.label: "table" for choice in choices}, samples)
@@ -131,29 +122,10 @@ def test_bounds_and_peers_are_never_ranked() -> None:
     assert verdict(report(choices, dict.fromkeys((c.label for c in choices), "table"), samples)).startswith("static:4")
 
 
-def test_a_row_says_which_samples_lost_their_draft_and_why() -> None:
-    why = "The draft's process was ended by SIGKILL. The target went on alone."
-    events = [dataclasses.replace(e, lost=why) if isinstance(e, Verified) and e.round == 2 else e for e in TWO_ROUNDS]
-    choice = choose("ssd")
-    lost, whole = (
-        sample_from_events(each, choice=choice, prompt="p", category="c", repeat=0, tokens=[7, 6, 4, 2, 0], text="")
-        for each in (events, TWO_ROUNDS)
-    )
-    assert (lost.lost, whole.lost) == (why, "")
-    assert report([choice], {choice.label: "table"}, [lost, whole, lost])[0]["lost"] == {why: 2}
-
-
 def test_every_number_of_a_row_that_needs_one_has_a_definition() -> None:
     row = rows(*pairs([200, 200]))[1]
     assert set(row) - {"strategy", "label", "params", "role", "runner", "samples"} == set(DEFINITIONS)
     assert (row["num_draft_tokens"], row["mean_acceptance_length"], row["acceptance_histogram"]) == (2, 2.0, [0, 2])
-
-
-def test_repetition_counts_what_was_said_before() -> None:
-    assert repeated_8grams(range(50)) == 0.0
-    assert repeated_8grams([1, 2] * 20) == pytest.approx(1 - 2 / 33)
-    assert repeated_8grams([1, 2, 3]) == 0.0
-    assert statistics.mean([repeated_8grams([5] * 100)]) > 0.98
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,15 @@ from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads
 from decoding.measure.intervals import Column, Interval, fewest_rows, ratio_interval, ratio_intervals
 from decoding.measure.sample import Audit, SampleResult
-from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import ENDED, Stage, is_heavy, judge, report
+from decoding.measure.summary import ENDED, Stage, judge, report
 from tests.kit.snapshot import assert_recorded
 
 Draw = Callable[[random.Random], float]
 
 NORMAL: Draw = lambda dice: dice.lognormvariate(0, 0.2)  # noqa: E731
 HEAVY: Draw = lambda dice: 2.7 ** (0.15 * dice.gauss(0, 1) / dice.gammavariate(1, 1) ** 0.5)  # noqa: E731
-SKEWED: Draw = lambda dice: 1 + 0.3 * dice.expovariate(1)  # noqa: E731
 SWAPPED: Draw = lambda dice: dice.lognormvariate(0, 0.05) * (3 if dice.random() < 0.05 else 1)  # noqa: E731
-DISTRIBUTIONS = [NORMAL, HEAVY, SKEWED, SWAPPED]
+DISTRIBUTIONS = [HEAVY, SWAPPED]
 
 
 def equals(dice: random.Random, draw: Draw, prompts: int, strategies: int) -> list[Column]:
@@ -79,20 +77,6 @@ def test_more_strategies_take_more_prompts_to_have_an_interval(strategies: int, 
     assert all(low is None for low, _ in among(fewer, pairs))
 
 
-def test_prompts_that_give_no_interval_are_told_before_they_are_decoded() -> None:
-    assert are_too_few(6, 7) and not are_too_few(6, 2) and not are_too_few(1, 0)
-    assert "6 prompts are too few to settle anything: intervals of 7 strategies at once take at least 8" in outlook(
-        6, 7
-    )
-    assert "1 prompt is too few to settle anything: an interval takes at least 6" in outlook(1, 1)
-
-
-def test_strategies_that_always_agree_are_as_narrow_as_one_alone() -> None:
-    base, column = equals(random.Random(2), NORMAL, 30, 1)
-    alone = among([base, column], [(0, 1)])
-    assert set(among([base, *[column] * 8], [(0, n) for n in range(1, 9)])) == set(alone)
-
-
 def test_an_interval_surrounds_its_ratio_and_is_that_of_the_inverse_turned_over() -> None:
     one, other = equals(random.Random(3), NORMAL, 20, 1)
     [(low, high), (under, over)] = among([one, other], [(0, 1), (1, 0)])
@@ -144,11 +128,6 @@ def found(
     judged = judge(choices, samples, baseline, stage=stage, **asked)
     rows = report(choices, {choice.label: "table" for choice in choices}, samples, baseline, judged=judged)
     return {**across_loads(rows, judged), "rows": {row["label"]: row for row in rows}}
-
-
-def ranked(*speeds: Speeds, **asked: Any) -> dict[str, Any]:
-    found: dict[str, Any] = compared(*speeds, **asked)["loads"][0]["ranking"]
-    return found
 
 
 def noisy(middle: float, spread: float, prompts: int, seed: int) -> list[float]:
@@ -237,36 +216,15 @@ def test_what_is_said_of_a_comparison_is_what_was_recorded() -> None:
     )
 
 
-def test_the_prompts_that_are_asked_for_mostly_settle_it_and_are_a_range_of_one_digit() -> None:
-    settled, tried = 0, 0
-    for seed in range(30):
-        first = ranked(noisy(115, 0.3, 16, seed))
-        if "show whether" in first["sentence"] and first["more_prompts"] and first["more_prompts"][1]:
-            least, most = first["more_prompts"]
-            assert least <= most
-            again = ranked(noisy(115, 0.3, 16 + most, 1000 + seed))
-            tried += 1
-            settled += again["sentence"] == ""
-    assert tried >= 5
-    assert settled >= 0.7 * tried
-    assert all(len(word.strip("0,.")) <= 1 for word in first["sentence"].split() if word[0].isdigit())
-
-
 def test_the_leader_of_equals_is_seldom_called_faster_and_held_out_it_is_not_flattered() -> None:
     honest, faster = [], 0
-    for seed in range(30):
+    for seed in range(15):
         base = noisy(100, 0.25, 12, 7000 + seed)
         found = compared(*(noisy(100, 0.25, 12, 100 * seed + i) for i in range(8)), base=base)
         honest.append(found["loads"][0]["ranking"]["held_out"])
         faster += " times as fast as " in found["loads"][0]["verdict"]
     assert abs(statistics.median(honest) - 1) < 0.1  # the best of them looks 1.2 times as fast
-    assert faster <= 3
-
-
-def test_a_speed_up_is_the_quotient_of_the_tokens_per_second_that_stand_beside_it() -> None:
-    rows = compared(COPIES, STEADY)["rows"]
-    for row in rows.values():
-        assert row["speedup"]["ratio"] == pytest.approx(row["tokens_per_s"] / rows["autoregressive"]["tokens_per_s"])
+    assert faster <= 2
 
 
 def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
@@ -306,7 +264,3 @@ def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests()
     [only] = found(choices, samples, "autoregressive", ENDED)["loads"]
     assert only["verdict"].startswith("static:2 @4 is 1.") and only["ranking"]["as_fast"] == ()
     assert only["ranking"]["held_out"] == pytest.approx(100 / (10e3 / 150 + 10), rel=0.05)
-
-
-def test_a_machine_is_heavily_used_where_most_looks_say_so() -> None:
-    assert is_heavy([BUSY] * 3) and not is_heavy([BUSY, "", ""]) and not is_heavy([])

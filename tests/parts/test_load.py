@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, abc
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import pytest
@@ -13,7 +12,6 @@ import torch
 from decoding.backends.contestants import ours
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.ours import SHARE_FOR_CACHES
-from decoding.backends.joint_probing import ROOM, measure
 from decoding.backends.serving import CachePool, TextCaches, serve
 from decoding.choice import choose, parse_choices
 from decoding.core.ending import Ending
@@ -31,14 +29,12 @@ from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults, judge, report
 from decoding.models.runner import Feed
-from decoding.prices.cost_model import Context, CostModel
-from decoding.prompts.chat.messages import Chat
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder, Started
 from decoding.trace.timing import Clock
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
-from tests.kit.table import TableModel, TableRunner
+from tests.kit.table import TableModel
 from tests.kit.worlds import World, state_of
 
 pytestmark = pytest.mark.slow
@@ -124,52 +120,10 @@ def test_caches_hold_the_longest_text_of_the_comparison_and_grow_for_a_longer_on
     assert whole and whole.target.context == world.target.context
 
 
-def test_prices_of_shared_passes_are_measured_in_small_caches_for_texts_as_long_as_those_of_one_text() -> None:
-    world = pair()
-    places = CachePool(world.target.model, world.draft.model if world.draft else None)
-    one = CostModel({1: [(1, 1.0)]}, context=Context(10_000, 10_000, target=0.1, draft=0.01))
-    together = measure(world, 2, SAMPLINGS["greedy"], places=places, like=one)
-    assert together.target.keys() == {1, 2} and together.context == one.context
-    assert together.verify(2, 2) > 2 * 0.1 * 9_000 and together.draft(1) > 90
-    place = places.take(2, ROOM)
-    assert place and place.target.context == ROOM < world.target.context
-
-
-def test_a_conversation_whose_answers_are_not_known_yet_has_room_for_the_whole_context() -> None:
-    first = PromptItem("1", "ab")
-    asked = partial(Measurement, pair(), choices=[choose("static").at(Load(2))], sampling=Sampling(max_new_tokens=5))
-    assert asked(prompts=[first, PromptItem("2", "abc")]).longest == 3 + 5
-    assert (
-        asked(
-            prompts=[first, PromptItem("2", "c", chat=Chat(({"role": "user", "content": "c"},), turn=2, follows="1"))]
-        ).longest
-        == 0
-    )
-
-
 def at_once(samples: abc.Sequence[SampleResult]) -> int:
     """The most samples that were decoded at one moment."""
     spans = [(at := s.timing.arrived_ns + s.timing.queued_ns, at + s.prefill_ns + s.decode_ns) for s in samples]
     return max(sum(start <= at < end for start, end in spans) for at, _ in spans)
-
-
-def test_caches_that_are_there_already_take_no_room_from_later_blocks() -> None:
-    taken = 0
-
-    class Counted(TableModel):
-        def new_runners(self, count: int, room: int = 0) -> list[TableRunner]:
-            nonlocal taken
-            taken += count * self.bytes_for(room)
-            return super().new_runners(count, room)
-
-    world = pair()
-    made = comparison(SAMPLINGS["greedy"], pair=world, prompts=PROMPTS, choices=[choose("static").at(Load(5))])
-    each = 2 * world.target.model.bytes_for(made.longest + ours.AHEAD)
-    memory = int(3.5 * each / SHARE_FOR_CACHES)
-    world.target.model = Counted(world.target.table, world.target.context, state_of)  # type: ignore[misc, attr-defined]
-    world.contestants[ours.__name__] = ours.Ours(world, free=lambda device: memory - taken)
-    samples = decoded([choose("static").at(Load(5))], SAMPLINGS["greedy"], pair=world, repeats=2)
-    assert taken and [at_once([s for s in samples if s.repeat == repeat]) for repeat in range(2)] == [3, 3]
 
 
 @pytest.mark.parametrize("load", [ONE, Load(4), Load(rate=400)], ids=str)
@@ -241,10 +195,8 @@ def test_a_user_of_a_closed_loop_asks_again_when_he_has_his_answer() -> None:
     ("concurrencies", "rates", "words"),
     [
         ([0], [], "concurrency is 0; it must lie between 1 and 256"),
-        ([1_000_000], [], "concurrency is 1000000"),
         ([], [float("nan")], "rate is nan"),
         ([], [0.0], "rate is 0"),
-        ([], [1e9], "rate is 1e[+]09"),
         ([4, 4], [], "The load 4 at once is named twice"),
     ],
 )
@@ -282,23 +234,6 @@ def test_the_rows_of_a_comparison_at_two_loads_have_their_own_baselines_figures_
     assert standing["sentence"].startswith(("Fastest ", "At no load is it known"))
 
 
-def test_tokens_per_second_are_divided_by_the_devices_that_a_strategy_had_more_of() -> None:
-    choices = [c.at(Load(4)) for c in parse_choices("autoregressive,static:3")]
-    samples, runners = decoded(choices, SAMPLINGS["greedy"]), {choice.label: "table" for choice in choices}
-    whole = report(choices, runners, samples)
-    for words, shares in (
-        (("1 core", "2 cores: target on 0, draft on 1"), (1, 2)),
-        (("cuda:0", "cuda:0 for the target, cuda:1 for the draft"), (1, 2)),
-        (("4 cores", "4 cores: target on 0, 1 and 2, draft on 3"), (1, 1)),
-    ):
-        hardware = dict(zip(runners, words, strict=True))
-        rows = report(choices, runners, samples, hardware=hardware)
-        for row, undivided, share in zip(rows, whole, shares, strict=True):
-            assert row["tokens_per_s_device"] == pytest.approx(undivided["tokens_per_s_device"] / share)
-            assert row["goodput"]["tokens_per_s_device"] == row["tokens_per_s_device"]  # nothing was promised
-            assert row["tokens_per_s_user"] == undivided["tokens_per_s_user"]
-
-
 def test_goodput_counts_the_tokens_of_the_requests_that_kept_the_objective() -> None:
     sample, *_ = decoded([choose("static").at(Load(2))], SAMPLINGS["greedy"])
     long = replace(sample, prefill_ns=0, decode_ns=9 * 10**9, timing=Timing(0, 0, 2 * 10**9))
@@ -319,7 +254,8 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
         replace(sample, load=Load(rate=2), prefill_ns=0, decode_ns=round(seconds * 1e9), timing=Timing(n * 5 * 10**8))
         for n, seconds in enumerate(took)
     ]
-    assert figures(samples, Objective())["served_per_s"] == pytest.approx(served)
+    found = figures(samples, Objective())
+    assert (found["arrived_per_s"], found["served_per_s"]) == (pytest.approx(2.0), pytest.approx(served))
 
 
 def at_loads(gains: abc.Mapping[Load, tuple[float, float, float]]) -> dict[str, Any]:
@@ -347,20 +283,6 @@ def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss()
     )
     assert [load["fastest"] for load in standing["loads"]] == ["static:4", "static:4 @4", None, "autoregressive @16"]
     assert standing["sentence"] == "Fastest by load: 1 at a time to 4 at once: static:4; 16 at once: autoregressive."
-
-
-@pytest.mark.parametrize(
-    ("best", "sentence"),
-    [
-        ({Load(): 1.5, Load(4): 1.2, Load(rate=2): 1.1}, "Fastest at every load: static:4."),
-        ({Load(): 0.8, Load(4): 1.2, Load(rate=2): 1.1},
-         "Fastest by load: 1 at a time: autoregressive; 4 at once: static:4; 2 requests/s: static:4."),
-    ],
-)  # fmt: skip
-def test_users_and_rates_are_no_one_span_and_a_strategy_that_is_always_fastest_is_named_once(
-    best: dict[Load, float], sentence: str
-) -> None:
-    assert at_loads({load: (gain, gain - 0.05, gain + 0.05) for load, gain in best.items()})["sentence"] == sentence
 
 
 def test_a_request_that_cannot_begin_gives_its_place_back() -> None:
@@ -395,9 +317,7 @@ def test_a_log_has_a_rate_and_a_speed_multiplies_it() -> None:
         ([], 1, "no recorded arrivals"),
         ([None, 1.0], 1, "1 of 2 prompts have no timestamp"),
         ([5.0, 5.0], 1, "one timestamp, so it has no rate"),
-        ([0.0, 1e6], 1, "Choose another speed"),
         ([0.0, 1.0], float("nan"), "must lie above 0"),
-        ([0.0, 1.0], float("inf"), "must lie above 0"),
     ],
 )
 def test_arrivals_that_cannot_be_replayed_are_refused_in_words(
@@ -414,12 +334,3 @@ def test_requests_of_a_log_arrive_at_its_times_and_in_their_order() -> None:
     arrived = {sample.prompt: sample.timing.arrived_ns for sample in samples}
     assert arrived == pytest.approx({"0": 20_000_000, "1": 0, "2": 5_000_000}, abs=1000)
     assert sample_from_dict(samples[0].to_dict()).load == load
-
-
-def test_the_rest_of_a_log_is_replayed_from_its_own_first_request() -> None:
-    prompts = logged(0, 0.3, 0.4)
-    [load] = loads((), (), (5,), [prompt.at for prompt in prompts])
-    made = comparison(SAMPLINGS["greedy"], prompts=prompts, choices=[choose("autoregressive").at(load)])
-    [[_, *rest]] = made.schedule()
-    arrived = sorted(sample.timing.arrived_ns for _, sample in made.decode_stint(rest))  # type: ignore[union-attr]
-    assert arrived == pytest.approx([0, 20_000_000], abs=1000)

@@ -16,12 +16,10 @@ from decoding.disco import metrics
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
-from decoding.errors import BadStrategy, Cancelled
-from decoding.measure.comparison import Measurement
+from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
-from decoding.replay.planning import CAP, RecordedSet, predict, price_of_a_token, priced, study
-from decoding.replay.probing import probe
+from decoding.replay.planning import CAP, RecordedSet, price_of_a_token, priced, study
 from decoding.strategies.disco import Priced
 from decoding.training.making import TrainingStep, fastest, make_classifier
 from decoding.training.splits import Splits
@@ -47,7 +45,6 @@ def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) ->
     assert card["thresholds"]["priced"] > 0
     assert 0 < card["thresholds"]["threshold"] < 1
     assert 0.5 < card["metrics"]["auc"] <= 1
-    assert {"all features", "as published", "probability only", "no echoes"} < set(card["ablations"])
     assert card["looks_at"] in (list(GLANCE), list(QUICK))
     assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
     phases = list(dict.fromkeys(step.phase for step in told))
@@ -69,24 +66,6 @@ def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy
     assert plainly.greedy is plainly
 
 
-def test_a_greedy_run_asks_the_classifier_as_it_is_calibrated_for_it(made) -> None:  # type: ignore[no-untyped-def]
-    ready, _, _ = made
-    greedy, choice = dataclasses.replace(SHARED, temperature=0.0), choose("disco", {"classifier": "ours"})
-    for sampling in (SHARED, greedy):
-        recorded, asked = study(ready, ALL[-5:], sampling, tails=True), ready.classifier("ours", sampling)
-        counts = recorded.count(lambda: Priced(asked.tuned("priced"), 20), asked)  # noqa: B023
-        live = Measurement(ready, ALL[-5:], [choice], sampling).run()
-        assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
-        assert counts.drafted == sum(s.num_draft_tokens for s in live)
-
-
-def test_a_calibration_that_cannot_be_read_changes_nothing(made) -> None:  # type: ignore[no-untyped-def]
-    ready, _, card = made
-    for damage in ({"scale": 0.0}, {"scale": None}, {"sweep": 3}, {"more": 1}):
-        spoilt = dataclasses.replace(ready.classifier("ours"), card={**card, "greedy": {**card["greedy"], **damage}})
-        assert spoilt.greedy is spoilt
-
-
 def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: ignore[no-untyped-def]
     _, told, card = made
     for rule in ("threshold", "priced"):
@@ -100,18 +79,6 @@ def test_a_card_says_what_moving_the_threshold_would_do(made) -> None:  # type: 
     epochs = [step.numbers for step in told if step.phase == "training"]
     assert epochs[-1]["held_out_loss"] < epochs[0]["held_out_loss"]
     assert all(0 <= numbers["held_out_f1"] <= 1 for numbers in epochs)
-
-
-def test_trees_of_likeliest_paths_are_planned_where_the_recording_grew_them(made) -> None:  # type: ignore[no-untyped-def]
-    ready, _, _ = made
-    costs, paths = probe(ready, ALL[:4], SHARED), choose("tree", {"shape": "4x2"})
-    grown, plain = (study(ready, ALL[-5:], SHARED, tails=True, trees=trees) for trees in (True, False))
-    planned, left_out = ({p.choice.label for p in predict(each, costs)} for each in (grown, plain))
-    assert planned - left_out == {f"tree:{depth}x{width}" for depth in (2, 3, 4, 6) for width in (2, 4)}
-    live = Measurement(ready, ALL[-5:], [paths], SHARED).run()
-    counts = grown.play(paths)
-    assert counts.target_passes == sum(s.num_target_passes for s in live)
-    assert counts.accepted == sum(s.num_accepted_draft_tokens for s in live)
 
 
 def test_a_confirmation_copies_nothing_from_an_earlier_one() -> None:
@@ -163,11 +130,6 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
 def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
     with pytest.raises(BadStrategy, match="at least 200 are needed"):
         make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)
-
-
-def test_a_training_that_is_cancelled_while_it_records_ends_without_a_classifier() -> None:
-    with pytest.raises(Cancelled):
-        make_classifier(pair(), Splits.of(ALL), SHARED, cancelled=lambda: True)
 
 
 def test_where_no_token_follows_another_drafts_stop_after_the_first() -> None:

@@ -59,28 +59,6 @@ def test_a_price_that_is_far_off_is_noticed_and_the_runs_own_is_what_replay_woul
     assert spoiled.at(COSTS).tuned(PRICED) == price.run
 
 
-def test_on_a_machine_that_is_slower_throughout_the_cards_prices_stay(recorded) -> None:
-    _, texts = recorded
-    made = carded(texts, COSTS)
-    slow = CostModel.from_dict({
-        name: [12 * each for each in value] if name == "target" else 12 * value
-        for name, value in COSTS.for_one().items()
-    })  # fmt: skip
-    found = prices_at(made.card, slow)
-    assert found is not None
-    for rule in (PRICED, COPIED):
-        assert found.rules[rule].run == pytest.approx(made.card["thresholds"][rule])
-        assert made.at(slow).tuned(rule) == made.card["thresholds"][rule]
-
-
-def test_a_dearer_row_makes_copied_tokens_dearer(recorded) -> None:
-    _, texts = recorded
-    steep = dataclasses.replace(COSTS, target={1: [(rows + 1, 1.0 + 0.08 * rows) for rows in range(30)]})
-    found = prices_at(carded(texts, COSTS).card, steep)
-    assert found is not None
-    assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
-
-
 def test_the_more_its_turns_differ_the_more_a_run_doubts_its_own_price(recorded) -> None:
     _, texts = recorded
     card = carded(texts, scaled(COSTS, 4.0)).card
@@ -125,14 +103,6 @@ def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> No
     assert (found.waiting, found.beside) == pytest.approx((expected.waiting, expected.beside), rel=0.1)
 
 
-def test_a_strategy_says_which_price_of_its_classifier_it_uses() -> None:
-    assert [choose(slug).price_rule for slug in ("disco", "ssd-disco")] == [PRICED] * 2
-    assert choose("lookup", {"classifier": "newest"}).price_rule == COPIED
-    for own in ({"recalibrate": False}, {"threshold": 0.5}):  # as trained, with the card's prices
-        assert choose("disco", own).price_rule == ""
-    assert choose("hybrid", {"classifier": "newest"}).price_rule == ""  # it prices every round by the clock
-
-
 def drafted(comparison: Measurement, params: dict[str, object]) -> int | None:
     """Tokens that disco drafts in one sample."""
     key = SampleKey(choose("disco", {"classifier": "ours", **params}), comparison.prompts[0], 0)
@@ -174,16 +144,6 @@ def test_a_run_weighs_what_its_strategies_ask_for_and_nothing_else(recorded) -> 
     assert again.rules[PRICED].doubt >= 0.15
 
 
-def test_a_target_alone_weighs_rows_and_no_draft() -> None:
-    whole = pair()
-    alone = dataclasses.replace(whole, draft=None)
-    texts = study(whole, prompts(4, seed=4), SHARED, tails=True)
-    alone.hold("ours", carded(texts, COSTS))
-    copying = choose("lookup", {"classifier": "ours"})
-    found = weighing.settle_prices(Measurement(alone, prompts(3, seed=9), [copying], SHARED), {})
-    assert set(found["ours"]["rules"]) == {COPIED}
-
-
 def priced_on(ready: ModelPair, prompt: PromptItem, recorded: RecordedSet, **settings: Any) -> Measurement:
     ready.hold("ours", carded(recorded, COSTS))
     return Measurement(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
@@ -194,12 +154,6 @@ def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(reco
     assert weighing.settle_prices(asked, {}, told.append) == {}
     assert asked.models.classifier("ours").prices is None
     assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]
-
-
-def test_weighing_too_can_be_cancelled(recorded) -> None:
-    asked = priced_on(pair(), prompts(1)[0], recorded[1], cancelled=lambda: True)
-    assert weighing.settle_prices(asked, {}) == {}
-    assert asked.models.classifier("ours").prices is None
 
 
 def test_prompts_that_fill_the_context_leave_the_cards_prices(recorded) -> None:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import dataclasses
 import itertools
-
-import pytest
 
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
@@ -13,7 +10,7 @@ from decoding.drafting.features import Confidence
 from decoding.drafting.source import Chain
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
-from decoding.replay.probing import EveryLength, Timed, TimedRule, every_length
+from decoding.replay.probing import Timed, TimedRule
 from decoding.strategies.disco import Priced
 from decoding.trace.events import Drafted
 from tests.kit.pairs import pair
@@ -28,32 +25,10 @@ def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
     assert costs.decision == 0 < costs.reading
 
 
-@pytest.mark.parametrize("turn", range(5))
-def test_drafts_have_every_length_and_keep_each_for_a_while(turn: int) -> None:
-    rule, seen = EveryLength(every_length(turn)), []
-    for _ in range(probing.KEPT * len(probing.LENGTHS)):
-        seen.append(rule.lookahead)
-        rule.judged(None)  # type: ignore[arg-type]
-    kept = [seen[i : i + probing.KEPT] for i in range(0, len(seen), probing.KEPT)]
-    assert all(len({*lengths}) == 1 for lengths in kept)
-    assert sorted(lengths[0] for lengths in kept) == sorted(probing.LENGTHS)
-
-
 def test_prompts_stand_for_all_by_their_length() -> None:
     prompts = [PromptItem(str(length), "x" * length) for length in (800, 100, 400, 200, 700, 300, 600, 500)]
     assert [prompt.id for prompt in probing.typical(prompts)] == ["200", "400", "600", "800"]
     assert [prompt.id for prompt in probing.typical(prompts[:2])] == ["100", "800"]
-
-
-def test_several_classifiers_are_priced_at_one_moment() -> None:
-    ready = pair()
-    for seed, name in enumerate(("one", "other")):
-        ready.hold(name, some_classifier(seed))
-    prompts = [PromptItem(f"p{i}", "ab" * (i + 1)) for i in range(2)]
-    costs = probing.probe_each(ready, prompts, Sampling(temperature=1.0, max_new_tokens=60), ["one", "other"])
-    one, other = (dataclasses.replace(each, decision=0.0) for each in costs)
-    assert one == other
-    assert all(each.decision > 0 for each in costs)
 
 
 def test_on_a_gpu_nothing_is_priced_that_was_captured_and_whole_drafts_price_a_decision() -> None:
@@ -84,14 +59,6 @@ class Busy(Chain):
         self.answers += 1
         sum(range(200_000))
         return False
-
-
-def test_an_answer_costs_what_it_usually_takes_after_a_first_token_and_after_later_ones() -> None:
-    """No busy moment moves it."""
-    rule = TimedRule(Busy, Confidence, [30_000, 20_000, 9_000_000], [5_000, 4_000_000, 5_000])
-    assert rule.price * 1e9 == pytest.approx(17_500)
-    assert TimedRule(Busy, Confidence, [], [5_000]).price * 1e9 == pytest.approx(5_000)
-    assert TimedRule(Busy, Confidence).price == 0
 
 
 def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:

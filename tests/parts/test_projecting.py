@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from benchmarks._measured_card import rising_by_batch
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
@@ -17,14 +16,12 @@ from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
-from decoding.replay.player import Player
 from decoding.replay.projecting import (
     ACCEPTANCES,
     PRICES,
     ProjectionInputs,
     acceptance,
     document,
-    draw_map,
     priced,
     project,
     with_acceptance,
@@ -55,25 +52,6 @@ def few(ready: tuple[ModelPair, ProjectionInputs]) -> ProjectionInputs:
     """Texts of 3 tokens, whose map is drawn in a moment."""
     found, short = ready[0], dataclasses.replace(SHARED, max_new_tokens=3)
     return ProjectionInputs.of(study(found, PROMPTS[:2], short, tails=True), found.vocab, some_classifier())
-
-
-def test_a_static_lookahead_takes_the_time_of_its_passes(ready) -> None:  # type: ignore[no-untyped-def]
-    found, material = ready
-    counts = study(found, PROMPTS, SHARED, tails=True).play(choose("static", {"lookahead": 3}))
-    seconds = counts.target_passes * 1.0 + counts.draft_passes * 0.1
-    assert material.speed(choose("static", {"lookahead": 3}), EVEN, 1) == pytest.approx(counts.tokens / seconds)
-    assert material.speed(choose("autoregressive"), EVEN, 1) == pytest.approx(1.0)
-
-
-def test_trees_of_likeliest_paths_are_projected_at_the_acceptance_that_was_recorded() -> None:
-    found, paths = pair(), choose("tree", {"shape": "4x2"})
-    material = ProjectionInputs.of(study(found, PROMPTS, SHARED, tails=True, trees=True), found.vocab, None)
-    assert paths in material.settings()["tree"]
-    rounds = [each for text in material.texts for each in Player().single(text.shown("nothing"), paths.source())]
-    passes = sum(1.0 + 0.1 * each.passes for each in rounds)
-    assert material.speed(paths, EVEN, 1) == pytest.approx(sum(each.accepted + 1 for each in rounds) / passes)
-    changed = dataclasses.replace(material, texts=with_acceptance(material.texts, 0.9))
-    assert paths not in changed.settings()["tree"] != []
 
 
 def test_every_strategy_has_its_best_setting_at_every_batch_also_of_texts_shorter_than_a_draft(few) -> None:  # type: ignore[no-untyped-def]
@@ -110,20 +88,6 @@ def test_a_draft_that_would_end_at_once_has_no_estimate_and_can_have_another_acc
     assert len(changed.track.estimates) == len(ends) and 0 < changed.track.estimates[0][0] < 1
 
 
-def test_estimates_that_were_calibrated_stay_so(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    own = acceptance(material.texts)
-    certain = [
-        dataclasses.replace(
-            text, track=dataclasses.replace(text.track, estimates=[[float(match)] * 3 for match in text.matches])
-        )
-        for text in material.texts
-    ]
-    for wanted in (own / 2, (1 + own) / 2):
-        rows = [row[0] for text in with_acceptance(certain, wanted) for row in text.track.estimates]
-        assert sum(rows) / len(rows) == pytest.approx(wanted, abs=0.01)
-
-
 def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_counts_its_progress(few) -> None:  # type: ignore[no-untyped-def]
     told: list[tuple[str, int, int]] = []
     found = document(few, EVEN, SHARED, on_progress=lambda *step: told.append(step))
@@ -140,12 +104,10 @@ def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_co
     assert found["map"]["pair"] == {"price": pytest.approx(0.1), "acceptance": acceptance(few.texts)}
     assert priced(EVEN, 0.35).costs.draft(1) == pytest.approx(0.35)
     ranked = {slug for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"}
-    ranked |= {"tree:4x2", "suffix:memory=true"} | {
-        f"{slug}:classifier=newest" for slug in ("suffix", "lookup", "hybrid")
-    }
+    ranked |= {"suffix:memory=true", *(f"{slug}:classifier=newest" for slug in ("suffix", "lookup", "hybrid"))}
     kinds = {Choice.of(row).kind for row in found["settings"]}
     assert ranked == kinds - {"autoregressive"} | found["left_out"].keys()
-    assert found["left_out"].keys() == {"schedule", "tree:4x2"} and all(found["left_out"].values())
+    assert found["left_out"].keys() == {"schedule"} and all(found["left_out"].values())
 
 
 def test_what_is_left_out_has_a_reason_and_a_classifier_of_another_sampling_a_warning(ready) -> None:  # type: ignore[no-untyped-def]
@@ -159,20 +121,6 @@ def test_what_is_left_out_has_a_reason_and_a_classifier_of_another_sampling_a_wa
     assert of_drafts["suffix:classifier=newest"] == "the classifier has not learned from copied tokens"
     without = dataclasses.replace(material, classifier=None).left_out(fixes_the_text=False)
     assert without["disco"] == "this pair has no classifier" and "fixed text" in without["ssd"]
-
-
-def test_a_cancelled_projection_ends_early(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    assert project(material, EVEN, cancelled=lambda: True) == []
-    assert draw_map(material, EVEN, cancelled=lambda: True) == []
-
-
-def test_prices_that_noise_made_fall_with_more_texts_rise_again_and_make_a_card() -> None:
-    noisy = {1: [(1, 2e-3), (9, 3e-3)], 2: [(2, 1e-3), (18, 4e-3)], 4: [(4, 3e-3), (36, 3.5e-3)]}
-    found = rising_by_batch(noisy)
-    assert found == {1: [(1, 1.5e-3), (9, 3e-3)], 2: [(2, 1.5e-3), (18, 3.75e-3)], 4: [(4, 3e-3), (36, 3.75e-3)]}
-    card = with_costs(target=found, steps={size: [(size, 2e-4)] for size in found})
-    assert Card.from_dict(card.to_dict()).batches == [*found]
 
 
 def test_longer_texts_take_longer_on_a_card_that_says_what_their_context_costs(ready) -> None:  # type: ignore[no-untyped-def]

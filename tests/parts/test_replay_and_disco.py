@@ -10,7 +10,6 @@ import pytest
 import torch
 
 from decoding.backends.registry import Parts
-from decoding.choice import parse_choices
 from decoding.core.drafter import Drafter
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
@@ -20,7 +19,6 @@ from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep
 from decoding.drafting.records import Record, RecordedText
-from decoding.prices.fit import costs_from
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Verified
@@ -43,20 +41,6 @@ CLASSIFIED: dict[str, tuple[str, float, DraftClassifier]] = {
 def ruled(name: str) -> Callable[[Parts], Drafter]:
     rule, threshold, classifier = CLASSIFIED[name]
     return stopped_by(rule, CAP, classifier, threshold)
-
-
-def test_rounds_that_copy_tell_what_rows_cost_and_nothing_of_the_draft_model() -> None:
-    made = world()
-    plain, copying = (made.run(choice, [3, 1], SAMPLINGS[0])[1].events for choice in parse_choices("static:1,suffix:0"))
-    widest = max(len(event.tokens) for event in copying if isinstance(event, Drafted))
-    both, alone = costs_from([plain, copying]), costs_from([plain])
-    assert both.widest == widest + 1 > alone.widest
-    assert both.draft(1) == alone.draft(1)
-
-
-def test_a_text_longer_than_what_was_asked_for_is_no_record() -> None:
-    with pytest.raises(ValueError, match="a text of 3 tokens where at most 2 were asked for"):
-        Record.of([True, False, True], max_new_tokens=2)
 
 
 def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
@@ -97,11 +81,6 @@ def along_ratio_dice(seed: int) -> tuple[list[bool], Recording]:
             draft=made.draft, dice=dice, end_tokens=(), max_new_tokens=NEW, judge=made.target,
         )  # fmt: skip
     return labels_of(live.events), recording
-
-
-def test_under_ratio_dice_a_recording_is_of_what_the_draft_drew_there() -> None:
-    labels, recording = along_ratio_dice(2)
-    assert recording.matches[: len(labels)].tolist() == labels
 
 
 def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:

@@ -1,36 +1,18 @@
-"""Texts are written and recorded prompt by prompt, and those of earlier runs are taken as they are."""
+"""Texts are written and recorded prompt by prompt."""
 
 from __future__ import annotations
 
-import itertools
-from dataclasses import replace
-from io import StringIO
-
 import pytest
-import torch
 
-from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.disco.recording import Recording
-from decoding.disco.texts import texts_of
-from decoding.errors import BadPrompt, BadPrompts
-from decoding.measure.comparison import Measurement
-from decoding.measure.schedule import SampleKey
+from decoding.errors import BadPrompt
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.writing import record_texts
-from decoding.trace.events import Recorder
 from tests.kit.pairs import pair
-from worker.jobs.comparison.messages import Audited, Grew, SampleId, TracesGrown
-from worker.jobs.comparison.tracing import which
-from worker.terminal.hearing import TraceFile
 
 pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=20)
 PROMPTS = [PromptItem(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
-
-
-def same(one: Recording, other: Recording) -> bool:
-    return one.record == other.record and torch.equal(one.static, other.static) and torch.equal(one.tails, other.tails)
 
 
 def test_a_cancelled_recording_leaves_no_half_text() -> None:
@@ -40,53 +22,8 @@ def test_a_cancelled_recording_leaves_no_half_text() -> None:
     assert all(len(recording.matches) == 20 for recording in found)
 
 
-def test_a_text_that_is_cancelled_before_its_first_token_is_not_recorded() -> None:
-    asked = itertools.count()
-    found = record_texts(pair(), PROMPTS, SHARED, cancelled=lambda: next(asked) > 0)
-    assert found == []
-
-
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
         record_texts(pair(), [*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, on_progress=told.append)
     assert not told
-
-
-def trace_of(sampling: Sampling, strategies: str) -> list[str]:
-    """Return the trace that compare --trace writes."""
-    file = StringIO()
-    trace, recorders = TraceFile(file), dict[SampleId, Recorder]()
-
-    def sink_for(key: SampleKey) -> Recorder:
-        return recorders.setdefault(which(key), Recorder())
-
-    Measurement(pair(), PROMPTS, parse_choices(strategies), sampling, 2, sink_for).run()
-    trace.hear(TracesGrown([Grew(sample, 1, one.events, {}, 0) for sample, one in recorders.items()]))
-    trace.hear(Audited([]))
-    return file.getvalue().splitlines()
-
-
-@pytest.mark.parametrize("sampling", [SHARED, Sampling(max_new_tokens=20)], ids=["shared", "greedy"])
-def test_recorded_runs_teach_what_texts_written_for_it_do(sampling: Sampling) -> None:
-    texts = texts_of(trace_of(sampling, "static:3,threshold:0.4"), "trace")
-    assert set(texts) == {prompt.id for prompt in PROMPTS}
-    with_them = record_texts(pair(), PROMPTS, sampling, 5, texts=texts)
-    assert all(map(same, with_them, record_texts(pair(), PROMPTS, sampling, 5)))
-
-
-@pytest.mark.parametrize(
-    "other", [Sampling(temperature=1.0, max_new_tokens=20, seed=1), replace(SHARED, dice="ratio")], ids=["seed", "dice"]
-)
-def test_a_text_of_other_settings_is_refused_in_words(other: Sampling) -> None:
-    texts = texts_of(trace_of(SHARED, "static:3"), "trace")
-    with pytest.raises(BadPrompts, match="text of prompt p0 is not what this target says with these settings"):
-        record_texts(pair(), PROMPTS, other, texts=texts)
-
-
-@pytest.mark.parametrize(
-    "line", ["{", "[]", '{"prompt": "p0"}', '{"strategy":"s","prompt":"p","repeat":0,"event":"x"}']
-)
-def test_what_is_no_trace_is_refused_with_its_line(line: str) -> None:
-    with pytest.raises(BadPrompts, match="Line 2 of trace is not an event of a trace"):
-        texts_of([trace_of(SHARED, "static:3")[0], line], "trace")

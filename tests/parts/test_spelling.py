@@ -68,7 +68,7 @@ def words() -> Tokenizer:
 
 def facts(ids: dict[str, int], specials: set[str] = frozenset()) -> TokenizerFacts:  # type: ignore[assignment]
     names = frozenset(specials)
-    return TokenizerFacts(ids, (), names, None, "", names)
+    return TokenizerFacts(ids, (), names, None, names)
 
 
 @pytest.fixture(scope="module")

@@ -6,13 +6,15 @@ import itertools
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import TypeGuard
 
 import pytest
 import torch
 
-from decoding.choice import Choice, choose
+from decoding.backends.contestants import ours
+from decoding.backends.pair import ModelPair
+from decoding.choice import choose
 from decoding.core.ending import Decoded, Ending
+from decoding.core.load import ONE, Load
 from decoding.core.loop import decode
 from decoding.core.sequence import Sequence
 from decoding.dice.dice import dice_for
@@ -20,26 +22,23 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
-from decoding.models.fast.runner import FastRunner
+from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.two_lanes import Lane, Lanes, open_lanes
-from decoding.trace.events import Anticipated, Drafted, Event, Recorder, Verified
+from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
+from decoding.trace.events import Anticipated, Drafted, Recorder
 from decoding.trace.timing import Clock
 from tests.kit import models
-from tests.kit.pairs import pair, prompts
+from tests.kit.beside import SAMPLINGS, run, texts
+from tests.kit.pairs import Letters, pair, prompts
 from tests.kit.rehearsal import captured_runner, on_a_gpu
 from tests.kit.table import TableRunner
 from tests.kit.worlds import World, some_classifier, state_of, tables
 
+pytestmark = pytest.mark.slow
 CPU = torch.device("cpu")
 VOCAB, PROMPT = 14, [3, 1]
-SAMPLINGS = {
-    "greedy": Sampling(max_new_tokens=60),
-    "shared": Sampling(temperature=1.0, max_new_tokens=60, repetition_penalty=1.2),
-    "ratio": Sampling(temperature=1.0, dice="ratio", max_new_tokens=60),
-}
 
 
 class Late(ExchangeHere):
@@ -55,7 +54,9 @@ class Late(ExchangeHere):
         super().meanwhile(lambda: next(left, None) is None)
 
 
-def run(world: World, sampling: Sampling, looks: int | None, with_classifier: bool = False) -> tuple[Decoded, Recorder]:
+def late(
+    world: World, sampling: Sampling, looks: int | None, with_classifier: bool = False
+) -> tuple[Decoded, Recorder]:
     dice, clock, recorder = dice_for(sampling, VOCAB, 5), Clock(), Recorder()
     settings = SpeculatorSettings(4, 9, backup="neural")
     classifier = some_classifier() if with_classifier else None
@@ -68,24 +69,6 @@ def run(world: World, sampling: Sampling, looks: int | None, with_classifier: bo
         return decode(sequence), recorder
 
 
-def is_draft(event: Event) -> TypeGuard[Drafted]:
-    return isinstance(event, Drafted)
-
-
-@pytest.mark.parametrize("name", ["shared", "ratio"])
-def test_with_time_it_does_what_it_does_in_turn(name: str) -> None:
-    world, sampling = World.of_tables(VOCAB, 2, noise=0.9), SAMPLINGS[name]
-    in_turn = choose("ssd", {"lookahead": 4, "branches": 9, "backup": "neural", "placement": "in-turn"})
-    expected, one = world.run(in_turn, PROMPT, sampling, 5)
-    decoded, other = run(world, sampling, looks=None)
-    assert decoded == expected
-    seen, wanted = (
-        [(event.round, event.tokens, event.source, event.confidence) for event in recorder.events if is_draft(event)]
-        for recorder in (other, one)
-    )
-    assert seen == wanted and {source for _, _, source, _ in seen} == {"fresh", "hit", "miss"}
-
-
 @pytest.mark.parametrize(("name", "with_classifier"), [("greedy", False), ("shared", True)])
 def test_it_prepares_while_the_target_is_not_done_and_not_longer_and_no_text_depends_on_that(
     name: str, with_classifier: bool
@@ -93,20 +76,12 @@ def test_it_prepares_while_the_target_is_not_done_and_not_longer_and_no_text_dep
     world = World.of_tables(VOCAB, 2, noise=0.9)
     alone, _ = world.run(choose("autoregressive"), PROMPT, SAMPLINGS[name], 5)
     for looks in (0, 1, 3):
-        decoded, recorder = run(world, SAMPLINGS[name], looks, with_classifier)
+        decoded, recorder = late(world, SAMPLINGS[name], looks, with_classifier)
         assert decoded == alone
         prepared = [event for event in recorder.events if isinstance(event, Anticipated)]
         assert max((event.passes for event in prepared), default=0) == looks
         hits = sum(isinstance(event, Drafted) and event.source == "hit" for event in recorder.events)
         assert bool(hits) == (looks > 1)  # the first look opens the branches, the next gives each a token
-
-
-def test_what_is_prepared_lies_within_the_verification() -> None:
-    _, recorder = run(World.of_tables(VOCAB, 2), SAMPLINGS["greedy"], looks=4)
-    verdicts = {event.round: event for event in recorder.events if isinstance(event, Verified)}
-    for event in recorder.events:
-        if isinstance(event, Anticipated):
-            assert verdicts[event.round].start_ns <= event.start_ns <= event.end_ns <= verdicts[event.round].end_ns
 
 
 def test_a_choice_goes_there_by_name() -> None:
@@ -147,44 +122,49 @@ def test_one_device_shared_is_not_ranked_against_two() -> None:
     ready.begin(both[1:])
 
 
-# On a GPU ------------------------------------------------------------------------------------------------------------
+ALONE = choose("autoregressive")
+SSD = {name: choose("ssd", {"branches": 16, "backup": "neural", "placement": name}) for name in PLACEMENTS}
+
+
+def on_lanes(target: ModelRunner, draft: ModelRunner) -> ModelPair:
+    made = ModelPair(target, draft, Letters(), frozenset(), torch.float64)
+    made.hold("", some_classifier())
+    made.lanes |= {placement: Lanes(Lane(target.device), Lane(draft.device), draft) for placement in PLACEMENTS}
+    return made
+
+
+def test_on_a_device_of_its_own_each_place_has_a_draft_of_its_own() -> None:
+    world = World.of_tables(12, 7)
+    lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
+    place = world.draft.model.new_runner()
+    assert lanes.runner_of(place) is place  # a shared device
+
+    elsewhere = world.draft.model.new_runner()
+    elsewhere.device = torch.device("meta")
+    assert lanes.runner_of(elsewhere) is not elsewhere
+    assert lanes.runner_of(elsewhere) is lanes.runner_of(elsewhere)
+
+
+def test_requests_wait_where_the_drafts_own_device_holds_few_caches() -> None:
+    """A table's cache takes 8 bytes for each token that it has room for."""
+    world = World.of_tables(12, 7)
+    pair, elsewhere = on_lanes(world.target, world.draft), world.draft.model.new_runner()
+    elsewhere.device = torch.device("meta")
+    pair.lanes["two-gpus"] = Lanes(Lane(CPU), Lane(elsewhere.device), elsewhere)
+    two_texts = int(2.5 * 8 * ours.room_for(100) / ours.SHARE_FOR_CACHES)
+    pair.contestants[ours.__name__] = ours.Ours(pair, free=lambda device: two_texts if device.type == "meta" else 2**40)
+    said = {placement: pair.hardware_of(SSD[placement].at(Load(5)), 100) for placement in PLACEMENTS}
+    assert "memory holds the caches of 2 texts" in said["two-gpus"]
+    assert "memory" not in said["two-streams"]
 
 
 @on_a_gpu
-@pytest.mark.parametrize("name", ["greedy", "shared"])
-@pytest.mark.parametrize("placement", ["two-gpus", "two-streams"])
-def test_on_gpus_the_text_is_what_it_is_in_turn(
-    placement: str, name: str, device: torch.device, tmp_path: Path
-) -> None:
-    """Graphs are captured on both, one after the other; each round after that replays both at once. Under ratio dice
-    the text depends on the lengths of drafts, and these on the clock."""
-    is_rehearsed = device.type == "cpu"
-    if not is_rehearsed and placement == "two-gpus" and torch.cuda.device_count() < 2:
-        pytest.skip("this machine has one")
+@pytest.mark.parametrize("name", SAMPLINGS)
+def test_on_a_gpu_the_text_at_any_load_is_the_text_of_one_user(name: str, device: torch.device, tmp_path: Path) -> None:
     folders = [models.save(tmp_path / role, "llama", seed=1, **models.LLAMA) for role in ("target", "draft")]
-
-    def on(folder: Path, number: int) -> FastRunner:
-        return captured_runner(folder, device if is_rehearsed else torch.device("cuda", number))
-
-    world = World(on(folders[0], 0), on(folders[1], 0))
-    if is_rehearsed:
-        lanes = Lanes(Lane(CPU), Lane(CPU), on(folders[1], 0) if placement == "two-gpus" else world.draft)
-    else:
-        lanes = open_lanes(placement, world.target, world.draft, lambda device: on(folders[1], device.index or 0))
-    vocab = world.target.vocab_size
-    for _ in range(3):  # the second run captures, the third replays throughout
-        found = [on_gpu(world, choice, SAMPLINGS[name], vocab, lanes) for choice in (None, choose("ssd"))]
-        assert found[0] == found[1]
-
-
-def on_gpu(world: World, choice: Choice | None, sampling: Sampling, vocab: int, lanes: Lanes) -> list[int]:
-    if choice is None:
-        in_turn = choose("ssd", {"backup": "neural", "placement": "in-turn"})
-        return world.run(in_turn, PROMPT, sampling, 5)[0].tokens
-    recipe = SpeculatorRecipe(SpeculatorSettings(backup="neural"), sampling, vocab, 5, frozenset())
-    clock = Clock()
-    with torch.inference_mode(), lanes.for_target():
-        drafter = SsdDrafter(ExchangeHere(lanes), recipe, world.draft, clock)
-        dice, ending = dice_for(sampling, vocab, 5), Ending(frozenset())
-        sequence = Sequence(PROMPT, sampling.max_new_tokens, ending, world.target, drafter, dice, Recorder(), clock)
-        return decode(sequence).tokens
+    target, draft = (captured_runner(folder, device) for folder in folders)
+    pair = on_lanes(target, draft)
+    alone = texts(run(pair, ALONE, SAMPLINGS[name], ONE))
+    for at in (ONE, Load(5)):
+        for _ in range(2):  # the second run replays what the first captured
+            assert texts(run(pair, SSD["two-streams"], SAMPLINGS[name], at)) == alone

@@ -35,13 +35,9 @@ from tests.kit.table import TableRunner
 process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2))
 process.begin()
 print(process.pid, flush=True)
+os.kill(process.pid, signal.SIGSTOP)
+os.kill(os.getpid(), signal.SIGKILL)
 """
-DEEDS = {
-    "is killed": "os.kill(os.getpid(), signal.SIGKILL)",
-    "is killed before a draft that stands still": (
-        "os.kill(process.pid, signal.SIGSTOP); os.kill(os.getpid(), signal.SIGKILL)"
-    ),
-}
 
 
 def until_gone(pid: int) -> None:
@@ -49,26 +45,27 @@ def until_gone(pid: int) -> None:
 
 
 @LINUX
-@pytest.mark.parametrize("deed", DEEDS)
-def test_it_ends_with_whoever_started_it(deed: str) -> None:
-    owner = subprocess.run(
-        [sys.executable, "-c", OWNER + DEEDS[deed]], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
-    )
+def test_it_ends_with_whoever_started_it_even_while_it_stands_still() -> None:
+    owner = subprocess.run([sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     until_gone(int(owner.stdout))
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def process() -> Iterator[DraftProcess]:
-    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2)) as process:
+    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), divide() or Cores(2)) as process:
         yield process
 
 
 @LINUX
-def test_it_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProcess) -> None:
+def test_it_stays_on_its_core_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProcess) -> None:
     process.begin()
     pid = process.pid
     assert pid
     until(lambda: state(pid) == "S", "it to sleep")
+    threads = [int(path.name) for path in Path(f"/proc/{pid}/task").iterdir()]
+    assert not process.cores.draft or {*map(frozenset, map(os.sched_getaffinity, threads))} == {
+        frozenset(process.cores.draft)
+    }
     process.end()
     assert state(pid) == "" and process.pid is None
     process.end()  # twice does no harm
@@ -121,6 +118,10 @@ def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: Draft
 @LINUX
 def test_target_and_draft_have_cores_of_their_own_and_the_target_gives_them_back() -> None:
     before, threads = os.sched_getaffinity(0), torch.get_num_threads()
+    os.sched_setaffinity(0, {min(before)})
+    alone = divide()
+    os.sched_setaffinity(0, before)
+    assert alone is None
     cores = divide()
     if cores is None:
         pytest.skip("one core")
@@ -130,37 +131,3 @@ def test_target_and_draft_have_cores_of_their_own_and_the_target_gives_them_back
         assert torch.get_num_threads() < cores.count
         raise ZeroDivisionError
     assert (os.sched_getaffinity(0), torch.get_num_threads()) == (before, threads)
-
-
-@LINUX
-def test_one_core_is_none_to_divide() -> None:
-    before = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, {min(before)})
-    try:
-        assert divide() is None
-    finally:
-        os.sched_setaffinity(0, before)
-
-
-@LINUX
-def test_the_draft_stays_on_its_core() -> None:
-    cores = divide()
-    if cores is None:
-        pytest.skip("one core")
-    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), cores) as process:
-        process.begin()
-        assert process.pid
-        threads = [int(path.name) for path in Path(f"/proc/{process.pid}/task").iterdir()]
-        assert all(os.sched_getaffinity(thread) == set(cores.draft) for thread in threads)
-
-
-@pytest.mark.parametrize(
-    ("cores", "device", "said"),
-    [
-        (Cores(8, tuple(range(7)), (7,)), "cpu", "8 cores: target on 0-6, draft on 7"),
-        (Cores(3, (0, 2), (4,)), "cpu", "3 cores: target on 0, 2, draft on 4"),
-        (Cores(8, tuple(range(7)), (7,)), "cuda:0", "cuda:0 for the target, core 7 for the draft"),
-    ],
-)
-def test_who_has_what_is_said_in_words(cores: Cores, device: str, said: str) -> None:
-    assert cores.with_target_on(torch.device(device)) == said

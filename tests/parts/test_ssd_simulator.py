@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -10,26 +11,24 @@ import pytest
 
 from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record, Written
-from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Track
-from decoding.replay.ssd.simulator import simulate
+from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.speculator.speculator import plan_for
-from decoding.trace.accounting import PHASES, rounds
+from decoding.trace.accounting import Round, rounds
 from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
 from decoding.trace.theory import Speculation
 from tests.kit.recordings import LIVE, rates_of, tokens_per_round, tracked
-from tests.kit.worlds import World, some_classifier
+from tests.kit.worlds import World
 
+pytestmark = pytest.mark.slow
 NEW = 40
 VOCAB = 14
 SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
-ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
-
-EVEN = replace(CostModel.of_one((0.0, 1.0, 1.0), 0.1), branches=[(1, 0.1)], opening=0.1)
 
 
 def counted(events: Sequence[Event]) -> dict[str, float]:
@@ -51,14 +50,6 @@ def counted(events: Sequence[Event]) -> dict[str, float]:
 
 def even(lookahead: int, branches: int) -> Plan:
     return plan_for(SpeculatorSettings(lookahead, branches, "uniform", "neural"), VOCAB)
-
-
-def test_what_a_classifier_said_along_a_text_is_not_heard_without_one() -> None:
-    world, settings = World.of_tables(VOCAB, 1, noise=0.9), LIVE["measured"]
-    plain, classified = (tracked(world, SAMPLINGS[1], 1, classifier=each) for each in (None, some_classifier()))
-    assert classified.estimates and classified.echoes
-    found = [simulate([track], plan_for(settings, VOCAB), EVEN, IN_TURN).traces for track in (plain, classified)]
-    assert found[0] == found[1]
 
 
 def thrown(acceptance: float, guessed: float, length: int = 4000) -> Track:
@@ -107,14 +98,10 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     [trace] = simulate([track], even(3, 4), price, ANYTIME).traces
     first, second, *_ = rounds(trace)
     assert second.free_ns * 1e-9 == pytest.approx(0.5 + 0.3 + 0.04 + 1.0)
-    assert first.phases() == pytest.approx(
-        {"settling": 0.5, "finishing": 0, "answering": 0, "drafting": 0.34, "preparing": 0, "verifying": 1}
-    )
+    assert phases(first) == pytest.approx([0.5, 0, 0.34, 0, 1])
     assert first.beside and first.beside.passes == 3 and not first.beside.idle_ns
     over = 0.84 + 0.03 + 0.1 + 2 * 0.5 - (second.free_ns * 1e-9 + 0.02)  # what is left of the second step
-    assert second.phases()["finishing"] == pytest.approx(over)
-    assert second.phases()["settling"] == pytest.approx(0.02)
-    assert second.phases()["drafting"] == pytest.approx(0.01 + 0.1 + 0.04)  # found short, it goes on alone
+    assert phases(second)[:3] == pytest.approx([0.02, over, 0.01 + 0.1 + 0.04])  # found short, it goes on alone
     assert second.draft and second.draft.source == "hit"
 
 
@@ -156,9 +143,14 @@ def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Pla
     assert mean_phases(again.traces) == pytest.approx(mean_phases(traces), rel=0.01, abs=1e-3)
 
 
-def mean_phases(traces: Sequence[Sequence[Event]]) -> dict[str, float]:
-    found = [each.phases() for trace in traces for each in rounds(trace)]
-    return {name: sum(phases[name] for phases in found) / len(found) for name in PHASES}
+def phases(one: Round) -> list[float]:
+    """Seconds between a verdict and the question, of the step under way, of the answer, of waiting, of verifying."""
+    return [one.settling_s, one.finishing_s, one.working_s, one.preparing_s, one.verifying_s]
+
+
+def mean_phases(traces: Sequence[Sequence[Event]]) -> list[float]:
+    found = [phases(each) for trace in traces for each in rounds(trace)]
+    return [sum(of) / len(found) for of in zip(*found, strict=True)]
 
 
 def alone(rows: Sequence[float], drafted: int) -> list[Event]:
@@ -173,3 +165,48 @@ def alone(rows: Sequence[float], drafted: int) -> list[Event]:
         events.append(Verified(number, 0, 1, "correction", start - now, start, end))
         now = end
     return events
+
+
+COSTS = CostModel(
+    {n: [(rows, 10.0 + rows) for rows in (n, 8 * n)] for n in (1, 8)}, {1: [(1, 1.0)]}, branches=[(1, 1.0)]
+)
+
+
+def recorded_texts(count: int) -> list[Track]:
+    return [
+        untimed(tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number))
+        for number in range(count)
+    ]
+
+
+def untimed(track: Track) -> Track:
+    """A request whose prompt takes no time."""
+    return dataclasses.replace(track, prompt_tokens=1)
+
+
+def planned(branches: int | None) -> Plan:
+    return Plan(SpeculatorSettings(4, branches, backup="neural"))
+
+
+def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_it() -> None:
+    tracks, slow = recorded_texts(4), dataclasses.replace(COSTS, slower=1.5, delay=1 / 3)
+
+    def speed(pass_s: float, placement: Placement, costs: CostModel) -> float:
+        priced = dataclasses.replace(costs, branches=[(1, pass_s)])
+        return simulate_together(tracks, planned(10), priced, 2, placement).tokens_per_s_device
+
+    lost = [speed(pass_s, ANYTIME, COSTS) / speed(pass_s, ANYTIME, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
+    assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
+    assert lost == sorted(lost) and 1.0 < lost[1] < lost[2] < lost[3] <= 1.5
+    assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, COSTS)
+
+
+def test_a_simulated_batch_tries_the_backups_that_are_left_open_by_the_clock_of_its_own_texts() -> None:
+    world = World.of_tables(14, 7, noise=0.5)
+    tracks = [untimed(tracked(world, Sampling(max_new_tokens=120), number)) for number in range(6)]
+
+    def speed(backup: WantedBackup) -> float:
+        dear = dataclasses.replace(COSTS, steps={1: [(1, 30.0)]})  # drafts for which the texts wait
+        return simulate_together(tracks, Plan(SpeculatorSettings(4, 4, backup=backup)), dear, 4).tokens_per_s_device
+
+    assert speed("neural") < speed("auto") < speed("ngram")

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import itertools
-import math
 import random
 
 import pytest
 
 from decoding.drafting.fan_outs import count_probabilities
 from decoding.trace.theory import (
-    PowerLaw,
     Speculation,
     critical_batch,
     fan_out,
-    least_over,
     long_run_hit_rate,
     power_law,
     without_hits,
@@ -47,14 +44,6 @@ WORLDS = {
 @pytest.mark.parametrize("batch", [1, 4])
 def test_the_speed_up_is_that_of_a_world_played_out(name: str, batch: int) -> None:
     assert WORLDS[name].speedup(batch) == pytest.approx(played(WORLDS[name], batch), rel=0.01)
-
-
-@pytest.mark.parametrize("hit", [0.2, 0.7])
-def test_the_published_lower_bound_is_a_case_of_the_general_ratio(hit: float) -> None:
-    drafting, on_hit, usual = 0.6, 4.0, 3.5
-    plain = without_hits(usual, drafting)
-    with_the_draft = Speculation(hit, on_hit, on_hit, preparing=0.9, backup=drafting)
-    assert with_the_draft.over(plain) == pytest.approx(least_over(plain, hit, on_hit))
 
 
 @pytest.mark.parametrize("acceptance", [0.0, 0.55, 0.9, 1.0])
@@ -94,17 +83,8 @@ def test_the_papers_miss_rates_lie_on_a_power_law_with_a_prefactor(name: str) ->
     law = power_law(dict(zip(BRANCHES, misses, strict=True)))
     assert law.prefactor == pytest.approx(prefactor, abs=0.005)
     assert law.exponent == pytest.approx(exponent, abs=0.005)
-    worst = max(abs(law.miss(branches) / miss - 1) for branches, miss in zip(BRANCHES, misses, strict=True))
-    assert worst < 0.25
-    pure = PowerLaw(1.0, exponent)  # as Definition 11 has it: far off
-    assert all(pure.miss(branches) > 2 * miss for branches, miss in zip(BRANCHES, misses, strict=True))
-
-
-def test_no_branch_always_misses_and_too_few_points_have_no_slope() -> None:
-    assert PowerLaw(0.3, 0.5).miss(0) == 1.0
-    assert PowerLaw(3.0, 0.5).miss(1) == 1.0
-    assert power_law({4: 0.2, 8: 0.0}) == PowerLaw(0.2, 0.0)
-    assert power_law({}) == PowerLaw(0.0, 0.0)
+    fitted = [law.prefactor * branches**-law.exponent for branches in BRANCHES]
+    assert fitted == pytest.approx(misses, rel=0.25)
 
 
 @pytest.mark.parametrize("acceptance", [0.3, 0.8])
@@ -116,24 +96,10 @@ def test_theorem_12_is_the_optimum_that_lagrange_multipliers_give(acceptance: fl
     assert gains == pytest.approx([gains[0]] * 6)
 
 
-def test_from_the_critical_batch_on_the_fast_backup_is_better() -> None:
-    neural, fast = Speculation(0.8, 5.0, 5.0, 0.9, 0.7), Speculation(0.8, 5.0, 1.0, 0.9, 0.0)
-    critical = critical_batch(neural, fast)
-    assert 1 < critical < 4
-    assert neural.over(fast, math.floor(critical)) > 1 > neural.over(fast, math.ceil(critical))
-
-
 def test_a_critical_batch_is_searched_where_backups_hit_differently() -> None:
     """Figure 6 of the paper marks a batch of 2: with one branch for each count, and the whole budget on the next token
     after a fast backup, its own hit rates give the same."""
-    tokens, law = tokens_per_round(0.885, 7), PowerLaw(0.28, 0.54)
-    neural = Speculation(1 - law.miss(1), tokens, tokens, preparing=0.92, backup=0.8)
-    fast = Speculation(long_run_hit_rate(1 - law.miss(1), after_miss=0.8), tokens, 1.0, preparing=0.92, backup=0.0)
+    tokens, hits = tokens_per_round(0.885, 7), 1 - 0.28
+    neural = Speculation(hits, tokens, tokens, preparing=0.92, backup=0.8)
+    fast = Speculation(long_run_hit_rate(hits, after_miss=0.8), tokens, 1.0, preparing=0.92, backup=0.0)
     assert critical_batch(neural, fast) == 2
-
-
-def test_a_backup_that_is_always_better_has_no_critical_batch() -> None:
-    free, dear = Speculation(0.5, 4.0, 4.0, 0.5, 0.0), Speculation(0.5, 4.0, 4.0, 0.5, 0.5)
-    assert critical_batch(dear, free) == 1
-    worthless = Speculation(0.5, 4.0, 0.1, 0.5, 0.0)
-    assert critical_batch(Speculation(0.5, 4.0, 4.0, 0.5, 0.3), worthless) == math.inf

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import abc
 
 import pytest
 import torch
 
-from decoding.choice import choose
+from decoding.choice import Choice, choose
+from decoding.core.loop import decode_all
+from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
-from decoding.errors import BrokenModel
+from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.runner import rewind_to
+from decoding.trace.events import Finished, Recorder
 from tests.kit.table import TableRunner
 from tests.kit.worlds import World, state_of, tables
 
 GREEDY = Sampling(max_new_tokens=40)
-SHARED = Sampling(temperature=1.0, dice="shared", max_new_tokens=40)
 RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=40)
 
 
-def own_text(table: torch.Tensor, prompt: Sequence[int], count: int) -> list[int]:
+def own_text(table: torch.Tensor, prompt: abc.Sequence[int], count: int) -> list[int]:
     text = list(prompt)
     for _ in range(count):
         text.append(int(table[state_of(text)].argmax()))
@@ -55,3 +57,30 @@ def test_rewind_to_feeds_again_what_logits_are_needed_of() -> None:
     world = World.of_tables(12, 7)
     world.draft.extend([1, 2, 3])
     assert list(rewind_to(world.draft, [1, 2, 3], need=2)) == [2, 3]
+
+
+PROMPTS = ([3, 1], [5, 9, 2, 2], [7])
+ENDS = frozenset({4})  # some texts end long before the others
+
+
+def made(world: World, choice: Choice, sampling: Sampling, number: int) -> Sequence:
+    """One sequence on the world's models, with caches of its own."""
+    own = World(world.target.model.new_runner(), world.draft.model.new_runner(), ENDS)
+    return own.sequence(choice, PROMPTS[number], sampling, number, None, Recorder())
+
+
+@torch.inference_mode()
+def test_cancelling_ends_every_text_that_still_grows() -> None:
+    world = World.of_tables(12, 7)
+    short, long = (made(world, choose("autoregressive"), Sampling(max_new_tokens=count), 0) for count in (1, 30))
+    decode_all([short, long], cancelled=lambda: short.reason is not None)
+    assert (short.reason, long.reason) == ("length", "cancelled")
+    for sequence in (short, long):
+        assert isinstance(sequence.sink, Recorder) and isinstance(sequence.sink.events[-1], Finished)
+
+
+def test_a_prompt_without_room_is_refused_before_anything_is_read() -> None:
+    world = World.of_tables(12, 7, context=2)
+    with pytest.raises(BadPrompt, match="2 tokens and the target holds 2"):
+        made(world, choose("static"), GREEDY, 0)
+    assert not world.target.tokens

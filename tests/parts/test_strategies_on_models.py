@@ -13,13 +13,11 @@ from decoding.backends.contestants.transformers import Transformers
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Decoded, Ending
-from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.models.checkpoints import load
 from decoding.trace.events import Drafted, Finished, Recorder, Started, Verified
 from tests.kit import models
-from tests.kit.pairs import Letters
 from tests.kit.worlds import World
 
 pytestmark = pytest.mark.slow
@@ -55,33 +53,10 @@ def label(choice: Choice) -> str:
     return choice.label
 
 
-@torch.inference_mode()
-@pytest.mark.parametrize("choice", parse_choices("static,hybrid"), ids=label)
-@pytest.mark.parametrize("sampling", [GREEDY, SHARED], ids=["greedy", "shared"])
-def test_other_neighbours_change_no_text(world: World, choice: Choice, sampling: Sampling) -> None:
-    own = world.run(choose("autoregressive"), PROMPT, sampling)[0].tokens
-    for others in ([], [[9], [8, 2, 7], [4] * 9], [[11] * 40] * 5):
-        assert world.beside(others, choice, PROMPT, sampling) == own
-    assert len(own) == sampling.max_new_tokens
-
-
-def test_where_texts_are_read_one_after_another_under_load_the_hardware_says_so(world: World) -> None:
-    pair = ModelPair(world.target, world.draft, Letters(), frozenset(), torch.float32)
-    one, many = (pair.hardware_of(choose("static").at(Load(users))) for users in (1, 4))
-    said = "the transformers runner reads texts one after another"
-    assert said not in one and (said in many) == (world.target.facts.runner == "transformers")
-    one, many = (pair.hardware_of(choose("assisted").at(Load(users))) for users in (1, 4))
-    said = "generate answers requests one after another"
-    assert said not in one and said in many
-
-
 @pytest.mark.parametrize("choice", parse_choices(OURS), ids=label)
-@pytest.mark.parametrize("sampling", [GREEDY, SHARED], ids=["greedy", "shared"])
-def test_every_strategy_gives_the_text_that_the_target_gives_alone(
-    world: World, choice: Choice, sampling: Sampling
-) -> None:
-    alone, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed=3)
-    decoded, recorder = world.run(choice, PROMPT, sampling, seed=3)
+def test_every_strategy_gives_the_text_that_the_target_gives_alone(world: World, choice: Choice) -> None:
+    alone, _ = world.run(choose("autoregressive"), PROMPT, SHARED, seed=3)
+    decoded, recorder = world.run(choice, PROMPT, SHARED, seed=3)
     assert decoded == alone
     assert any(isinstance(e, Verified) and e.accepted for e in recorder.events)  # the draft is good for something
     assert any(isinstance(e, Verified) and e.outcome == "correction" for e in recorder.events)  # and not for everything
@@ -98,22 +73,6 @@ def by_the_library(folders: tuple[Path, Path], choice: Choice, recorder: Recorde
 def test_autoregressive_text_is_that_of_generate(world: World, folders: tuple[Path, Path]) -> None:
     theirs = by_the_library(folders, choose("autoregressive"))
     assert world.run(choose("autoregressive"), PROMPT, GREEDY)[0].tokens == theirs.tokens
-
-
-@pytest.mark.parametrize("choice", parse_choices("static:6,ssd:4,branches=12,backup=neural"), ids=label)
-def test_draft_confidences_are_those_of_a_fresh_runner(
-    world: World, folders: tuple[Path, Path], choice: Choice
-) -> None:
-    """The silent cache bug: the text stays exact, only confidences and acceptance suffer."""
-    decoded, recorder = world.run(choice, PROMPT, GREEDY)
-    text = [*PROMPT, *decoded.tokens]
-    fresh = load(folders[1], dtype="float32").runner
-    for event in recorder.events:
-        if isinstance(event, Drafted):
-            fresh.rewind(0)
-            logits = fresh.extend([*text[: event.position], *event.tokens[:-1]], need=len(event.tokens))
-            expected = torch.softmax(logits, -1).gather(1, torch.tensor(event.tokens)[:, None])[:, 0]
-            torch.testing.assert_close(torch.tensor(event.confidence), expected, rtol=1e-3, atol=1e-5)
 
 
 THEIRS = "assisted:4,threshold=0.0,assisted:3,schedule=heuristic,transformers-lookup:10,transformers-lookup:3,ngram=1"
@@ -136,17 +95,3 @@ def test_the_librarys_rounds_add_up_to_its_text(folders: tuple[Path, Path], choi
             text.append(event.token)
     assert text == decoded.tokens
     assert decoded.tokens == by_the_library(folders, choose("autoregressive")).tokens
-
-
-def test_our_lookup_plays_the_rounds_of_the_librarys(world: World, folders: tuple[Path, Path]) -> None:
-    params = {"lookahead": 4, "ngram": 1}
-    ours = world.run(choose("lookup", params), PROMPT, GREEDY)[1]
-    theirs = Recorder()
-    by_the_library(folders, choose("transformers-lookup", params), theirs)
-
-    def rounds(recorder: Recorder) -> list[tuple[int, tuple[int, ...]]]:
-        end = len(PROMPT) + GREEDY.max_new_tokens  # transformers drafts beyond it
-        drafts = (event for event in recorder.events if isinstance(event, Drafted))
-        return [(draft.position, draft.tokens[: end - draft.position - 1]) for draft in drafts]
-
-    assert rounds(ours) and rounds(ours) == rounds(theirs)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from pathlib import Path
 
 import pytest
@@ -10,9 +9,7 @@ import torch
 
 from decoding.backends import without_draft
 from decoding.backends.pair import ModelPair
-from decoding.backends.registry import Parts, build
 from decoding.choice import Choice, choose, parse_choices
-from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.errors import BadPair, BadStrategy
@@ -20,13 +17,9 @@ from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
-from decoding.replay.probing import probe
-from decoding.trace.timing import Clock
 from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
-from decoding.vocabularies.fit import check_pair
 from tests.kit.models import LLAMA, save
-from tests.kit.pairs import sentences
 from tests.kit.worlds import some_classifier
 
 PROMPTS = [
@@ -47,12 +40,6 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 def target_alone(folders: tuple[Path, Path]) -> ModelPair:
     target = load(folders[0], dtype="float32")
     return ModelPair(target.runner, None, target.tokenizer, frozenset(), torch.float32, folders[0])
-
-
-def test_its_whole_vocabulary_can_be_chosen(target_alone: ModelPair, tmp_path: Path) -> None:
-    narrow = load(save(tmp_path, "llama", **{**LLAMA, "vocab_size": 80}), dtype="float32").runner
-    assert dataclasses.replace(target_alone, draft=narrow).vocab == 80
-    assert target_alone.vocab == target_alone.target.vocab_size == 97
 
 
 def test_a_strategy_that_needs_a_draft_is_refused_with_those_that_run(target_alone: ModelPair) -> None:
@@ -82,12 +69,6 @@ def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: C
     assert counts.drafted == sum(sample.num_draft_tokens for sample in samples)
 
 
-def test_prices_of_it_are_those_of_verifications(target_alone: ModelPair) -> None:
-    costs = probe(target_alone, PROMPTS, Sampling(max_new_tokens=96))
-    assert costs.widest > 7 and min(seconds for _, seconds in costs.target[1]) > 0
-    assert costs.drafted(1, 3) == costs.tree == costs.mixing == 0
-
-
 def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: ModelPair, tmp_path: Path) -> None:
     made = some_classifier()
     made.card.update(pair=["the target's fingerprint", "a draft's"], features=features.NAMES)
@@ -100,21 +81,3 @@ def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: 
     samples = Measurement(target_alone, PROMPTS, choices, SAMPLING).run()
     assert len(samples) == 3 * len(PROMPTS)
     assert len({(sample.prompt, sample.text) for sample in samples}) == len(PROMPTS)
-
-
-def test_a_strategy_that_hides_its_need_of_a_draft_is_found_out(target_alone: ModelPair) -> None:
-    dice = dice_for(SAMPLING, target_alone.vocab, 0)
-    parts = Parts(
-        target_alone.target, None, dice, Clock(), (), target_alone.classifier, target_alone.pickers
-    )  # fmt: skip
-    with pytest.raises(BadStrategy, match="says needs_draft=False and asks the draft model"):
-        build(choose("static"), parts)
-
-
-def test_it_is_looked_at_as_a_pair_is(folders: tuple[Path, Path]) -> None:
-    report = check_pair(folders[0], None)
-    assert report.fits and report.models == (report.target,)
-    assert "There is no draft: strategies that need a draft model cannot run." in sentences(report)
-    assert "It was made for 128 tokens." in sentences(report)
-    assert report.memory_bytes == report.target.weight_bytes + 3 * 2 * 2 * 8 * 4 * 128
-    assert report.memory_bytes < check_pair(*folders).memory_bytes

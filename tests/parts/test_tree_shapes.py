@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cache
 
 import pytest
 import torch
-from hypothesis import given
-from hypothesis import strategies as st
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
@@ -60,29 +57,10 @@ def test_the_best_shape_is_the_one_that_dynamic_programming_finds(tokens: int, d
     assert shape.depth <= depth and len(shape) == (tokens if depth > 1 else min(tokens, RANKS))
 
 
-@given(st.lists(st.integers(0, 3), min_size=1, max_size=12))
-def test_what_a_shape_writes_it_reads_again(counts: list[int]) -> None:
-    shape = TreeShape.of(_grown(iter([max(1, counts[0]), *counts[1:]])))
-    assert TreeShape.read(shape.text) == shape
-
-
-def _grown(counts: Iterator[int]) -> list[tuple[int, ...]]:
-    paths: list[tuple[int, ...]] = []
-    queue: list[tuple[int, ...]] = [()]
-    for count in counts:
-        if not queue:
-            break
-        path = queue.pop(0)
-        fresh = [(*path, rank) for rank in range(count)]
-        paths, queue = paths + fresh, queue + fresh
-    return paths
-
-
 def test_a_shape_is_written_as_the_followers_of_each_place() -> None:
     shape = TreeShape.read("3/21/01")
     assert (shape.parents, shape.ranks) == ((-1, -1, -1, 0, 0, 1, 4), (0, 1, 2, 0, 1, 0, 0))
     assert [shape.path([0, 1, 0, 0]), shape.path([2, 0]), shape.path([3])] == [[0, 4, 6], [2], []]
-    assert shape.within(1).text == "3" and not len(shape.within(-1))
 
 
 class CountingModel(TableModel):

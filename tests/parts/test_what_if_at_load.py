@@ -60,16 +60,6 @@ def test_beyond_the_measured_loads_a_pass_costs_what_its_rows_cost() -> None:
     assert alone.fixed(MOST_USERS) == pytest.approx(64 * COSTS.fixed(1))
 
 
-def test_prices_never_fall_with_more_texts_even_if_traces_are_noisy() -> None:
-    noisy = with_loads(COSTS, {2: at(2, 0, 2), 8: at(2, 0, 2)}, 0.0)[0]
-    steps = [noisy.draft(texts) for texts in (1, 2, 4, 8, 16, 64)]
-    assert steps == sorted(steps)
-
-
-def test_runs_without_a_second_round_price_nothing() -> None:
-    assert with_loads(COSTS, {4: [[trace(4, 2, rounds=1)], []]}, 0.0) == with_loads(COSTS, {}, 0.0)
-
-
 def test_what_the_draft_takes_for_a_prompt_is_the_difference_that_it_makes() -> None:
     alone = {1: Started(10, 5 * MS), 2: Started(20, 9 * MS)}
     both = {1: Started(10, 25 * MS), 2: Started(20, 49 * MS), 3: Started(9, 100 * MS)}

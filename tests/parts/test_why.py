@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import Choice, choose
 from decoding.core.load import Load
 from decoding.measure import passes, why
 from decoding.measure.request_times import Timing
@@ -16,8 +16,7 @@ from decoding.measure.spent import BOUND, CAUSES, is_behind, rounds_behind
 from decoding.measure.summary import report
 from decoding.measure.texts import Texts
 from decoding.strategies import BASELINE
-from decoding.trace.events import Anticipated, Delivered, Drafted, Event, Finished, Reported, Started, Verified
-from tests.kit.loads import SAMPLINGS, decoded
+from decoding.trace.events import Anticipated, Drafted, Event, Finished, Reported, Started, Verified
 
 TOKENS = (1, 2, 3, 4, 5, 6, 7, 8)
 ROW = 100  # ns: a verification of one row
@@ -99,15 +98,6 @@ def test_a_stop_at_which_no_strategy_drafted_is_counted_as_unknown_and_said():
     told = found(alone(), static().sample(STATIC))["static:2"]
     assert told["unknown"] == 2 and ns(told)["early"] == 2 * ROW
     assert "No strategy drafted at 2 of the stops" in told["sentence"]
-
-
-def test_another_text_and_copied_drafts_say_nothing_about_the_pairs_draft_along_this_one():
-    other = long().sample(LONG, tokens=(1, 2, 3, 4, 5, 6, 7, 0))
-    assert found(alone(), static().sample(STATIC), other)["static:2"]["unknown"] == 2
-    copied = Trace().play(4, 3, drafting=1, source="copied").play(4, 2, drafting=1, source="copied").play(0, 0)
-    lookup = choose("lookup", {})
-    told = found(alone(), static().sample(STATIC), copied.sample(lookup), choices=(ALONE, STATIC, lookup))
-    assert told["static:2"]["unknown"] == 2
 
 
 def test_where_nothing_could_be_copied_the_bound_verifies_too():
@@ -193,29 +183,6 @@ def test_under_load_what_others_take_has_its_own_bars():
     assert told["end_to_end"] == pytest.approx(8e9 / (queued.decode_ns + PREFILL + 700))
 
 
-def test_fewer_texts_at_once_are_compared_with_as_few_of_autoregressive():
-    plain = Trace().play(0, 0, verify=200, shared={"texts": 4}).play(0, 0, verify=120, shared={"texts": 2})
-    mine = Trace().play(2, 2, drafting=40, verify=165, shared={"texts": 3}).play(2, 2, verify=165, shared={"texts": 3})
-    told = found(plain.sample(CROWD, (1, 2)), mine.sample(AMONG, TOKENS[:6]), choices=(CROWD, AMONG))[AMONG.label]
-    assert told["row_ns"] == 160 and ns(told)["width"] == 2 * 5
-
-
-def test_where_every_pass_read_prompts_their_time_is_said_to_be_part_of_the_width():
-    mine = Trace().play(2, 2, drafting=40, verify=430, shared={"texts": 4, "prompt_rows": 9})
-    told = found(crowd(), mine.sample(AMONG, TOKENS[:3]), choices=(CROWD, AMONG))[AMONG.label]
-    assert "prompts" not in ns(told) and ns(told)["width"] == 230 and told["sentence"].endswith(why.WITH_PROMPTS)
-
-
-def test_a_run_that_cannot_be_divided_shows_what_was_measured():
-    server = [Started(3, PREFILL, queued_ns=500), Delivered((), 8, "", PREFILL + 800), Reported(new_tokens=8)]
-    far = sample_from_events([*server, Finished("length", 8, PREFILL + 800)], choice=AMONG, prompt="p", category="",
-                             repeat=1, tokens=TOKENS, text="")  # fmt: skip
-    told = found(crowd(), far, choices=(CROWD, AMONG))[AMONG.label]
-    assert (told["bound"], told["steps"]) == (None, []) and told["refusal"] == told["sentence"] == why.NO_ROUNDS
-    whole = [told[name] for name in ("measured", "with_prompt", "end_to_end")]
-    assert whole == pytest.approx([8e9 / 800, 8e9 / (800 + PREFILL), 8e9 / (1300 + PREFILL)])
-
-
 def test_the_rounds_behind_a_bar_add_up_to_it():
     mine, other = among(), long().sample(LONG.at(FOUR))
     sample = mine.sample(AMONG)
@@ -229,21 +196,3 @@ def test_the_rounds_behind_a_bar_add_up_to_it():
         behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
         assert set(behind) == expected.get(cause, set()), cause
         assert sum(behind.values()) == (3 * 200 if cause == BOUND else ns(told).get(cause, 0)), cause
-
-
-def test_the_bars_of_a_real_run_under_load_add_up_to_what_was_measured():
-    choices = [choice.at(Load(3)) for choice in parse_choices("autoregressive,static:3,ssd:3,branches=4")]
-    samples = decoded(choices, SAMPLINGS["greedy"])
-    for row in report(choices, {choice.label: "" for choice in choices}, samples)[1:]:
-        told = row["why"]
-        assert [step["from"] for step in told["steps"]] == [told["bound"], *(step["to"] for step in told["steps"][:-1])]
-        assert told["steps"][-1]["to"] == pytest.approx(told["measured"]) == pytest.approx(row["tokens_per_s"])
-        own = [sample for sample in samples if sample.strategy == row["label"]]
-        assert max(texts for sample in own for texts, *_ in sample.spent.passes) > 1
-        assert told["measured"] > told["with_prompt"] >= told["end_to_end"]
-
-
-def test_what_a_sample_spent_survives_json():
-    sample = static().sample(STATIC)
-    assert sample_from_dict(sample.to_dict()) == sample and sample.spent is not None
-    assert sample.spent.places == "aasraass"

@@ -14,11 +14,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from decoding.public import BASELINE as PLAIN_DECODING
 from decoding.public import STRATEGIES
 from decoding.public import worst as losing
 from webapp.accounts.standing import reading, who
-from webapp.comparisons import page, plans, report, report_serializers, rounds, serializers, services, trace, worst
+from webapp.comparisons import page, plans, report, report_schema, rounds, serializers, services, trace, worst
 from webapp.comparisons.across.filters import StrategyFilter
 from webapp.comparisons.behind import TITLES, asked_bar
 from webapp.comparisons.models import Comparison, Run, Sample, in_rows
@@ -33,8 +32,6 @@ from webapp.jobs.models import JobState
 EVENTS = Bound("limit", 1000, 1, 5000)
 LINES = Bound("limit", losing.USUAL, 1, losing.MOST)
 BASELINE = OpenApiParameter("baseline", str, description="label of the strategy to pin; autoregressive if not given")
-
-OF_STRATEGY = OpenApiParameter("strategy", str, description="label of the strategy; autoregressive if not given")
 
 OF_BAR = [
     OpenApiParameter("strategy", str, description="label; with `cause`, the rounds behind this bar alone"),
@@ -102,11 +99,11 @@ class Comparisons(Binned):
         services.describe(comparison=self.get_object(), by=self.actor, **self.read(serializers.Description))
         return self.shown(self.get_object())
 
-    @extend_schema(responses=report_serializers.ReportOut, parameters=[BASELINE])
+    @extend_schema(responses={200: report_schema.REPORT}, parameters=[BASELINE])
     def report(self, request: Request, pk: UUID) -> Response:
         """Show the verdict, and a row per strategy, from the samples finished so far."""
         comparison, baseline = self._pinned()
-        return Response(report_serializers.ReportOut(report.so_far(comparison, baseline)).data)
+        return Response(report.so_far(comparison, baseline))
 
     @extend_schema(responses={(200, "text/csv"): OpenApiTypes.STR}, parameters=OF_BAR)
     def rounds(self, request: Request, pk: UUID) -> StreamingHttpResponse:
@@ -114,13 +111,6 @@ class Comparisons(Binned):
         comparison = self.get_object()
         lines = as_csv(rounds.table(comparison, asked_bar(comparison, request.query_params.dict())))
         return Download(lines, f"rounds-{pk}.csv", reading(request, comparison))
-
-    @extend_schema(responses={(200, "application/jsonl"): OpenApiTypes.STR}, parameters=[OF_STRATEGY])
-    def spec_bench(self, request: Request, pk: UUID) -> StreamingHttpResponse:
-        """Download the answers of one strategy as Spec-Bench writes them, for its tools."""
-        comparison, label = self.get_object(), request.query_params.get("strategy", PLAIN_DECODING)
-        lines = rounds.as_spec_bench(comparison, label)
-        return Download(lines, f"spec-bench-{pk}.jsonl", reading(request, comparison), JSON_LINES)
 
     @extend_schema(responses={(200, "text/html"): OpenApiTypes.STR}, parameters=[BASELINE])
     def file(self, request: Request, pk: UUID) -> HttpResponse:

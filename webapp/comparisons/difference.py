@@ -1,23 +1,21 @@
-"""Page of the difference between comparisons or runs: what was asked, and what came out, side by side."""
+"""Page of the difference between comparisons: what was asked, and what came out, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 from uuid import UUID
 
 from django.contrib import messages
-from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
 from decoding.public import Objective
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
-from webapp.comparisons.across.columns import COLUMNS, RunColumn
-from webapp.comparisons.across.rows import RunRow, classifiers_of, names_of, read
-from webapp.comparisons.models import SERVERS_ALONE, Comparison, Run
+from webapp.comparisons.across.rows import classifiers_of
+from webapp.comparisons.models import SERVERS_ALONE, Comparison
 from webapp.comparisons.report import so_far
 from webapp.core.naming import apart
 from webapp.core.pages import page
@@ -25,8 +23,6 @@ from webapp.core.problems import Invalid
 from webapp.core.templatetags.ui import plain, words
 
 MOST = 6
-MADE_OF = ("pair__target", "pair__draft", "dataset", "job")
-Row = TypeVar("Row", Comparison, Run)
 CONDITIONS = {"pair", "classifier", "prompts", "split", "how many", "sampling", "machine"}  # of speeds that compare
 NONE = "none"  # where nothing was asked for
 
@@ -52,55 +48,31 @@ class StrategyCell:
 
 @page(Right.READ)
 def difference(request: ActorRequest) -> HttpResponse:
-    what, back = ("run", "runs") if "run" in request.GET else ("of", "comparisons")
-    if not any(request.GET.getlist(what)):
-        messages.info(request, f"Choose 2 to {MOST} {back}, then show them side by side.")
-        return redirect(back)
-    return _of_runs(request) if what == "run" else _of_comparisons(request)
-
-
-def _of_comparisons(request: ActorRequest) -> HttpResponse:
-    rows = Comparison.objects.visible_to(request.actor).select_related(*MADE_OF)
-    found = _asked(request, "of", "comparisons", rows)
+    if not any(request.GET.getlist("of")):
+        messages.info(request, f"Choose 2 to {MOST} comparisons, then show them side by side.")
+        return redirect("comparisons")
+    found = _asked(request)
     reports = [so_far(comparison) for comparison in found]
-    machines = [", ".join(sorted({row["runner"] for row in of["strategies"] if row["runner"]})) for of in reports]
     heads = apart([one.name for one in found], found)
     told = [(report["verdict"], report["doubt"]) for report in reports]
     sides = [(one, head, *words) for one, head, words in zip(found, heads, told, strict=True)]
-    facts = _facts(found, machines, [one.runs.all() for one in found])
-    context = {"sides": sides, "rows": _rows(reports), "heads": heads, **_settings(facts)}
+    context = {"sides": sides, "rows": _rows(reports), "heads": heads, **_settings(_facts(found, reports))}
     return render(request, "comparisons/difference.html", context)
 
 
-def _of_runs(request: ActorRequest) -> HttpResponse:
-    """Show runs side by side, of one comparison or of several: their figures, and what was asked."""
-    rows = Run.objects.visible_to(request.actor).kept()
-    rows = rows.select_related(*(f"comparison__{part}" for part in MADE_OF))
-    found = _asked(request, "run", "runs", rows)
-    figures = read([run.pk for run in found])
-    heads = list(names_of(figures).values())
-    machines = [str(COLUMNS["device"].of(row) or "") for row in figures]
-    facts = {
-        "comparison": [run.comparison.name for run in found],
-        **_facts([run.comparison for run in found], machines, [[run] for run in found]),
-    }
-    sides = list(zip(found, heads, strict=True))
-    context = {"sides": sides, "rows": _figures(figures), "heads": heads, **_settings(facts)}
-    return render(request, "comparisons/run_difference.html", context)
-
-
-def _asked(request: ActorRequest, field: str, what: str, rows: QuerySet[Row]) -> list[Row]:
-    """Return the rows that the address names, in its order."""
+def _asked(request: ActorRequest) -> list[Comparison]:
+    """Return the comparisons that the address names, in its order."""
     try:
-        ids = [UUID(one) for one in dict.fromkeys(request.GET.getlist(field)) if one]
+        ids = [UUID(one) for one in dict.fromkeys(request.GET.getlist("of")) if one]
     except ValueError:
-        raise Invalid(f"One of the ids in this address is not one of {what}.", field=field) from None
-    known = {row.pk: row for row in rows.filter(pk__in=ids[: MOST + 1])}
+        raise Invalid("One of the ids in this address is not one of comparisons.", field="of") from None
+    rows = Comparison.objects.visible_to(request.actor).select_related("pair__target", "pair__draft", "dataset", "job")
+    known = rows.in_bulk(ids[: MOST + 1])
     found = [known[one] for one in ids if one in known]
     if not 2 <= len(found) <= MOST:
         raise Invalid(
-            f"{len(found)} {what} are chosen, and this page shows 2 to {MOST} side by side.",
-            field=field, hint=f"Choose them in the list of {what}.",
+            f"{len(found)} comparisons are chosen, and this page shows 2 to {MOST} side by side.",
+            field="of", hint="Choose them in the list of comparisons.",
         )  # fmt: skip
     return found
 
@@ -112,33 +84,19 @@ def _settings(facts: Mapping[str, list[str]]) -> dict[str, Any]:
     return {"facts": found, "differing": differing}
 
 
-def _figures(runs: Sequence[RunRow]) -> list[tuple[RunColumn, list[tuple[str, bool]]]]:
-    """Return each figure that some of the runs have: how it is written for each, and whether its interval lies apart
-    from that of the first."""
-    ends = {"ratio": "speedup", "low": "speedup_low", "high": "speedup_high"}
-    intervals = [{end: COLUMNS[name].of(run) for end, name in ends.items()} for run in runs]
-    apart = [_is_apart(one, intervals[0]) for one in intervals]
-    table = []
-    for column in COLUMNS.values():
-        values = [column.of(run) for run in runs]
-        if column.is_number and column.source.startswith("figures__") and any(value is not None for value in values):
-            marked = apart if column.name == "speedup" else [False] * len(runs)
-            table.append((column, list(zip(map(column.written, values), marked, strict=True))))
-    return table
-
-
-def _facts(found: Sequence[Comparison], machines: list[str], runs: Sequence[Iterable[Run]]) -> dict[str, list[str]]:
+def _facts(found: Sequence[Comparison], reports: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
     """Return the settings of each, the machine that it ran on, and the classifiers of its runs."""
+    machines = [sorted({row["runner"] for row in of["strategies"] if row["runner"]}) for of in reports]
     return {
         "pair": [f"{one.pair}: {one.pair.models}" if one.pair else SERVERS_ALONE for one in found],
-        "classifier": [", ".join(classifiers_of(each)) or NONE for each in runs],
+        "classifier": [", ".join(classifiers_of(one.runs.all())) or NONE for one in found],
         "prompts": [str(one.dataset) for one in found],
         "split": [one.split or "all" for one in found],
         "how many": [f"{one.limit}" for one in found],
         "repeats": [f"{one.repeats}" for one in found],
         "sampling": [_sampling(one.sampling) for one in found],
         "objective": [str(Objective(**one.slo)) or NONE for one in found],
-        "machine": machines,
+        "machine": [", ".join(each) for each in machines],
         "versions": [_versions(one.hardware) for one in found],
         "launched": [f"{one.created:%Y-%m-%d %H:%M}" for one in found],
         "tags": [", ".join(tag.name for tag in one.tags.all()) for one in found],

@@ -9,9 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import time
-from collections.abc import Iterable
 from typing import Any
-from uuid import UUID
 
 from django.db import transaction
 from django.db.models import F, Subquery, Sum
@@ -40,12 +38,8 @@ def sum_up_ended(*, seconds: float) -> int:
     return count
 
 
-def verdicts(comparisons: Iterable[Comparison]) -> dict[UUID, tuple[str, str]]:
-    """Return verdict and doubt of each comparison, as its page says them: kept if it ended, so far while it runs."""
-    return {comparison.pk: _words(comparison) for comparison in comparisons}
-
-
-def _words(comparison: Comparison) -> tuple[str, str]:
+def verdict_of(comparison: Comparison) -> tuple[str, str]:
+    """Return verdict and doubt, as its page says them: kept if it ended, so far while it runs."""
     if comparison.job.state != JobState.RUNNING:
         return comparison.verdict, comparison.doubt
     shown = so_far(comparison)

@@ -39,7 +39,6 @@ MOST_CLASSIFIERS = 200  # offered for one pair
 MOST_SERVERS = 200
 WAYS = ("as-started", "on", "off")  # what a server's request asks of speculation
 TRAINED_WITH = {*SamplingFields().fields}
-ASIDE = ("bound", "peer")  # roles that a first comparison does without
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +62,11 @@ class StrategyBox:
     first: ParamBox | None  # the one that may hold several values
     rest: list[ParamBox]
     is_unfolded: bool
+
+    @property
+    def is_aside(self) -> bool:
+        """Whether a first comparison does without it: a bound, or another engine."""
+        return self.spec.role in ("bound", "peer")
 
     @property
     def needs(self) -> dict[str, str]:
@@ -183,18 +187,10 @@ class ComparisonForm:
         return self.main.errors
 
     @property
-    def usual(self) -> list[StrategyBox]:
-        return [box for box in self.strategies if box.spec.role not in ASIDE]
-
-    @property
-    def aside(self) -> list[StrategyBox]:
-        return [box for box in self.strategies if box.spec.role in ASIDE]
-
-    @property
     def is_aside_chosen(self) -> bool:
-        return any(box.is_chosen for box in self.aside)
+        return any(box.is_chosen and box.is_aside for box in self.strategies)
 
-    @property
+    @functools.cached_property
     def strategies(self) -> list[StrategyBox]:
         """Return a box for each strategy of the engine, and for each further setting of it that differs in more than
         its first parameter. Several values of that make several runs."""

@@ -2,4 +2,4 @@
 
 from webapp.jobs.kinds import Kind
 
-COMPARISON = Kind("comparison", "Comparison", parts="samples", is_sized=True, keeps_parts=True, page="comparison")
+COMPARISON = Kind("comparison", "Comparison", parts="samples", keeps_parts=True, page="comparison")

@@ -23,7 +23,7 @@ from webapp.comparisons import frames, trace
 from webapp.comparisons.elsewhere import advice
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.comparisons.packing import columns, columns_of, pack
-from webapp.comparisons.redaction import shown_by, without_categories, without_texts, without_words
+from webapp.comparisons.redaction import shown_by, without_texts, without_words
 from webapp.comparisons.report import KEPT_SECONDS, names_of, pinned, so_far
 from webapp.comparisons.what_if.asking import knobs
 from webapp.comparisons.what_if.refusals import refusal
@@ -117,8 +117,6 @@ def as_file(comparison: Comparison, baseline: str, share: Link | None) -> HttpRe
 
 def _context(comparison: Comparison, report: dict[str, Any], share: Link | None) -> dict[str, Any]:
     status = frames.status(comparison)
-    if share and share.hides_texts:
-        report = without_categories(report)
     context = {"comparison": comparison, "job": comparison.job, "is_final": comparison.job.is_final, "share": share}
     context["status"] = shown_by(share.hides_texts)(status) if share else status
     return {**context, **_of_report(comparison, report)}
@@ -187,13 +185,10 @@ def _downloads(context: Mapping[str, Any], file: str) -> list[tuple[str, str]]:
     files = [("this page as one file", file + query)] if is_ready else []
     if context["share"]:
         return files
-    shown = next((row["label"] for row in context["rows"] if row["role"] == "ranked"), context["baseline"]["label"])
-    answers = reverse("comparisons-spec-bench", args=[comparison.pk]) + f"?{urlencode({'strategy': shown})}"
     return [
         *files,
         *((name, reverse(f"comparisons-{route}", args=[comparison.pk]) + query) for name, route in FILES),
         ("rounds as CSV", reverse("comparisons-rounds", args=[comparison.pk])),
-        (f"{shown} for Spec-Bench", answers),
     ]
 
 

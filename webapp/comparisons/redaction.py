@@ -38,12 +38,6 @@ def without_words(prompt: dict[str, Any]) -> dict[str, Any]:
     return {**prompt, "text": "", "category": ""}
 
 
-def without_categories(report: dict[str, Any]) -> dict[str, Any]:
-    """Keep of each strategy's regret only the one over all prompts."""
-    rows = [{**row, "regret": row["regret"] and {**row["regret"], "by_category": []}} for row in report["strategies"]]
-    return {**report, "strategies": rows}
-
-
 def _event(event: dict[str, Any]) -> dict[str, Any]:
     match event["event"]:
         case "prompted":

@@ -24,7 +24,7 @@ from webapp.accounts.serializers import Name
 from webapp.comparisons import specs
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.core.api import Input, Named, Output
-from webapp.core.fields import Plain, Several, Table
+from webapp.core.fields import Plain, Table
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
 from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, SamplingFields, SplitField
@@ -78,7 +78,7 @@ class SamplingInput(SamplingFields):
     """Sampling, the same for every strategy of a comparison."""
 
     ignore_eos = serializers.BooleanField(required=False, default=False, help_text="continue after the end token")
-    stop = Several(
+    stop = serializers.ListField(
         child=serializers.CharField(max_length=200, trim_whitespace=False), max_length=16, required=False, default=list
     )
 
@@ -92,17 +92,17 @@ class NewComparison(Input):
     sampling = SamplingInput(required=False)
     limit = LimitField()
     repeats = serializers.IntegerField(min_value=1, max_value=100, required=False, default=1)
-    concurrency = Several(
+    concurrency = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=MOST_USERS), max_length=specs.MOST_LOADS,
         required=False, default=list, label="Users at once",
         help_text="such as 1, 4, 16; every strategy runs with each number; empty: 1",
     )  # fmt: skip
-    rate = Several(
+    rate = serializers.ListField(
         child=serializers.FloatField(min_value=RATES[0], max_value=RATES[1]), max_length=specs.MOST_LOADS,
         required=False, default=list, label="Requests per second",
         help_text="such as 2, 4; requests arrive at random times",
     )  # fmt: skip
-    recorded = Several(
+    recorded = serializers.ListField(
         child=serializers.FloatField(min_value=1e-6, max_value=1e6), max_length=specs.MOST_LOADS,
         required=False, default=list, label="Speed of recorded arrivals",
         help_text="for a request log, such as 1, 2: as recorded, and twice as fast",
@@ -143,7 +143,9 @@ class Description(Input):
     notes = serializers.CharField(
         max_length=10_000, required=False, allow_blank=True, trim_whitespace=True, style={"as": "textarea"}
     )
-    tags = Several(child=TagName(max_length=40), max_length=20, required=False, help_text="words, separated by commas")
+    tags = serializers.ListField(
+        child=TagName(max_length=40), max_length=20, required=False, help_text="words, separated by commas"
+    )
 
 
 # Output --------------------------------------------------------------------------------------------------------------

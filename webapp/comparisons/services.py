@@ -16,8 +16,8 @@ from webapp.comparisons import trace
 from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Comparison, Run, Sample, Tag
 from webapp.comparisons.specs import Spec, specify
-from webapp.core.naming import LONGEST, free
 from webapp.core.problems import Conflict
+from webapp.entries.services import free_name
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
 from webapp.registry import recipes
@@ -35,7 +35,7 @@ def launch(*, by: Actor, name: str = "", cloned_from: Comparison | None = None, 
 
 @transaction.atomic
 def _queued(spec: Spec, by: Actor, name: str, cloned_from: Comparison | None) -> Comparison:
-    name = name or _usual_name(spec, by)
+    name = name or free_name(Comparison, f"{spec.recipe.pair or 'Servers'} on {spec.recipe.dataset.name}", by)
     job = jobs.enqueue(
         kind=COMPARISON,
         queue=spec.queue,
@@ -114,13 +114,6 @@ def asked_for(comparison: Comparison) -> dict[str, Any]:
         "repeats": comparison.repeats,
         "queue": Queue.GPU if comparison.job.queue == Queue.GPU else Queue.CPU,  # servers alone once waited in `light`
     }
-
-
-def _usual_name(spec: Spec, by: Actor) -> str:
-    """Name a comparison that nobody has named, as none of the team is called yet."""
-    name = f"{spec.recipe.pair or 'Servers'} on {spec.recipe.dataset.name}"[:LONGEST]
-    alike = Comparison.objects.visible_to(by).filter(name__startswith=name[:100])
-    return free(name, alike.values_list("name", flat=True))
 
 
 def _speeds(comparison: Comparison, runs: Sequence[Run]) -> list[float]:

@@ -18,13 +18,12 @@ from decoding.public import (
     choose,
     lacks_scores,
     loads,
-    memory,
     parse_objective,
     without_draft,
 )
 from webapp.comparisons import serving
 from webapp.core.problems import Invalid
-from webapp.jobs.models import USUAL_PRIORITY, Queue, Worker
+from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.registry import recipes
 from webapp.registry.models import Dataset, Endpoint, Pair
 from webapp.registry.recipes import Recipe
@@ -34,7 +33,6 @@ MOST_STRATEGIES = 32
 MOST_LOADS = 16
 MOST_RUNS = 64
 MOST_SAMPLES = 100_000
-MEMORY_REMEDY = f"{memory.REMEDY[:-1]}, or start a worker with more memory."
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +83,7 @@ def specify(
     endpoints = serving.named_in(strategies, dataset, recipe.sampling)
     if pair is None:
         serving.require_plain(recipe.prompts)
-    named = _choices(strategies, pair, queue)
+    named = _choices(strategies, pair)
     choices = _at_loads(named, asked_loads, "concurrency" if concurrency else "rate" if rate else "recorded")
     spec = Spec(recipe, choices, repeats, queue, priority, _objective(slo), endpoints)
     if spec.sample_count > MOST_SAMPLES:
@@ -99,7 +97,7 @@ def specify(
     return spec
 
 
-def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair | None, queue: Queue) -> tuple[Choice, ...]:
+def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair | None) -> tuple[Choice, ...]:
     """Strategies in the order asked for; the baseline comes first, and is added if nobody asked for it. Of servers
     alone the first is the baseline."""
     found: list[Choice] = []
@@ -111,7 +109,7 @@ def _choices(strategies: Sequence[Mapping[str, Any]], pair: Pair | None, queue: 
         if pair is None:
             serving.require_server(choice, index)
         else:
-            choice = _for_pair(choice, pair, queue, index)
+            choice = _for_pair(choice, pair, index)
         if choice in found:
             raise Invalid(f"{choice.label} is named twice.", field=f"strategies.{index}", hint="Once is enough.")
         found.append(choice)
@@ -155,7 +153,7 @@ def _at_loads(choices: Sequence[Choice], asked: Sequence[Load], field: str) -> t
     return tuple(choice.at(load) for load in asked for choice in choices)
 
 
-def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
+def _for_pair(choice: Choice, pair: Pair, index: int) -> Choice:
     """Refuse what the pair cannot run, and name the classifier that decides."""
     if pair.is_undrafted and choice.spec.needs_draft:
         hint = "Leave it out, or choose a pair with a draft."
@@ -163,21 +161,7 @@ def _for_pair(choice: Choice, pair: Pair, queue: Queue, index: int) -> Choice:
     if pair.matches_text and choice.spec.needs_scores:
         hint = "Leave it out, or make a pair of these models with the setting tli."
         raise Invalid(lacks_scores(choice.label), field=f"strategies.{index}", hint=hint, code="other-tokenizer")
-    if why := _fits_nowhere(choice, pair, queue):
-        raise Invalid(why, field=f"strategies.{index}", hint=MEMORY_REMEDY, code="out-of-memory")
     return _with_classifier(choice, pair, index)
-
-
-def _fits_nowhere(choice: Choice, pair: Pair, queue: Queue) -> str:
-    """Say that the branches need more memory than any worker of that queue has; empty if they fit or nobody can say.
-    Only the worker knows the free memory when it tries, and refuses it then (decision 24)."""
-    needed = memory.needed_by(choice, pair.vocab_size)
-    rooms = [worker.memory for worker in Worker.objects.alive() if queue in worker.queues] if needed else []
-    known = [room for room in rooms if room is not None]
-    if not known or len(known) < len(rooms) or needed <= max(known):
-        return ""
-    most = f"{max(known) / memory.GIB:.1f} GiB"
-    return f"{memory.what_for(choice, pair.vocab_size)}, and no worker of `{queue}` at hand has more than {most}."
 
 
 def _with_classifier(choice: Choice, pair: Pair, index: int) -> Choice:

@@ -8,6 +8,7 @@ one costs a moment, never an event.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -101,16 +102,9 @@ def source_of_all(comparison: UUID) -> NewsSource:
 
 
 def read_all(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:
-    """Yield the traces of finished samples, each with all its events and words, in one reading."""
-    chunks = TraceChunk.objects.filter(sample__in=list(samples)).order_by("sample_id", "first_seq")
-    for sample, parts in itertools.groupby(chunks.iterator(200), key=lambda chunk: chunk.sample_id):
-        events: list[dict[str, Any]] = []
-        words: dict[str, str] = {}
-        for chunk in parts:
-            its_events, its_words = chunk.content
-            events += its_events[len(events) + 1 - chunk.first_seq :]
-            words.update(its_words)
-        yield sample, events, words
+    """Return the traces of finished samples, each with all its events and words."""
+    whole = parts(dict.fromkeys(samples, 0), sys.maxsize)
+    return ((sample, part.events, part.words) for sample, part in whole)
 
 
 def written(samples: Iterable[UUID]) -> dict[UUID, list[str]]:

@@ -16,7 +16,7 @@ from decoding.public import BadStrategy, parse_choices
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.comparisons import demo, services
-from webapp.comparisons.figures import verdicts
+from webapp.comparisons.figures import verdict_of
 from webapp.comparisons.forms import ComparisonForm
 from webapp.comparisons.models import Comparison, Tag, in_rows
 from webapp.comparisons.serializers import Description
@@ -40,8 +40,7 @@ def comparisons(request: ActorRequest) -> HttpResponse:
         filters={"state": JobState.values, "tag": list(tags[:MOST_TAGS])},
         through={"state": "job__state", "tag": "tags__name"},
     )  # fmt: skip
-    verdict_of = verdicts(found.rows)
-    with_words = [(comparison, *verdict_of[comparison.pk]) for comparison in found.rows]
+    with_words = [(comparison, *verdict_of(comparison)) for comparison in found.rows]
     context: dict[str, Any] = {"list": found, "rows": with_words, "in_bin": in_bin(request)}
     context["demo"] = demo.wanted(request.actor)
     if not found.total and not request.GET:

@@ -90,7 +90,6 @@ urlpatterns = [
     ),
     at("comparisons/<uuid:pk>/report/", "comparisons-report", comparisons.Comparisons, get="report"),
     at("comparisons/<uuid:pk>/rounds.csv", "comparisons-rounds", comparisons.Comparisons, get="rounds"),
-    at("comparisons/<uuid:pk>/spec-bench.jsonl", "comparisons-spec-bench", comparisons.Comparisons, get="spec_bench"),
     at("comparisons/<uuid:pk>/file/", "comparisons-file", comparisons.Comparisons, get="file"),
     at("comparisons/<uuid:pk>/what-if/", "comparisons-what-if", what_if.WhatIf, get="retrieve"),
     at("comparisons/<uuid:pk>/worst.jsonl", "comparisons-worst", comparisons.Comparisons, get="worst"),

@@ -248,7 +248,6 @@ if S3_BUCKET:
     )
 LEAST_FREE_BYTES = env.int("DRAFTHOUSE_LEAST_FREE_MB", default=256) * 1024**2  # on a disk; below that, /readyz says so
 KEPT_DAYS = env.int("DRAFTHOUSE_KEPT_DAYS", default=365)  # records of what was: webapp/jobs/retention.py. 0: for ever
-MEASURE_AT_ONCE = env.bool("DRAFTHOUSE_MEASURE_AT_ONCE", default=False)  # on the GPU and the cores of one machine
 TEAM_QUOTA_BYTES = env.int("DRAFTHOUSE_TEAM_QUOTA_GB", default=200) * 1024**3
 JOB_LIMIT_S = env.int("DRAFTHOUSE_JOB_HOURS", default=48) * 3600  # of an attempt at a job
 # Addresses of servers that comparisons may ask. A service that answers only to localhost may ask its own machine.
@@ -284,7 +283,7 @@ SPECTACULAR_SETTINGS = {
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PERMISSIONS": ["webapp.accounts.permissions.SignedIn"],
     "COMPONENT_SPLIT_REQUEST": True,
-    "COMPONENT_NO_READ_ONLY_REQUIRED": True,  # `?fields=` may leave any of them out
+    "COMPONENT_NO_READ_ONLY_REQUIRED": True,
     "SCHEMA_PATH_PREFIX": "/api/v1",
     "ENUM_NAME_OVERRIDES": {
         "Role": "webapp.accounts.models.Role",

@@ -1,10 +1,10 @@
-"""Base classes of the API: strict input, chosen fields, ETags. Refusals are in `core.refusals`."""
+"""Base classes of the API: strict input, and rows that the actor may see. Refusals are in `core.refusals`."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
+from collections.abc import Iterable
 from typing import Any
 from uuid import UUID
 
@@ -13,10 +13,10 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from decoding.public import meant
-from webapp.core import bounds
-from webapp.core.fields import ObjectList
 from webapp.core.naming import apart
-from webapp.core.problems import Invalid, NotFound, Stale
+from webapp.core.problems import Invalid, NotFound
+
+MOST_UNKNOWN = 10  # names that are reported
 
 # Input ---------------------------------------------------------------------------------------------------------------
 
@@ -26,28 +26,29 @@ class Input(serializers.Serializer[Any]):
 
     is_strict = True  # the schema says so too
 
-    class Meta:
-        list_serializer_class = ObjectList
-
     def to_internal_value(self, data: Any) -> Any:
         if not isinstance(data, dict):
             raise serializers.ValidationError(self.no_object(data))
         if unknown := set(data) - set(self.fields):
-            raise serializers.ValidationError(bounds.unknown(unknown, self.fields))
+            raise serializers.ValidationError(_unknown(unknown, self.fields))
         if self.context.get("is_json"):
             misfits = {name: why for name in data if (why := _misfit(self.fields[name], data[name]))}
             if misfits:
                 raise serializers.ValidationError(misfits)
-        try:
-            read = super().to_internal_value(data)
-        except serializers.ValidationError as error:
-            raise serializers.ValidationError(bounds.reworded(self.fields, data, error.detail)) from None
+        read = super().to_internal_value(data)
         if endless := [name for name, value in read.items() if isinstance(value, float) and not math.isfinite(value)]:
             raise serializers.ValidationError({name: "This must be a finite number." for name in endless})
         return read
 
     def no_object(self, data: Any) -> str:
         return f"This is {_brief(data)}; it must be an object with these fields: {', '.join(self.fields)}."
+
+
+def _unknown(names: set[str], fields: Iterable[str]) -> dict[str, str]:
+    """Return an error for each of the first unknown names."""
+    known = ", ".join(fields) or "nothing"
+    first = sorted(names)[:MOST_UNKNOWN]
+    return {name[:40]: f"This is not known here; known are {known}.{meant(name, fields)}" for name in first}
 
 
 _IN_JSON: tuple[tuple[Any, tuple[type, ...], str], ...] = (
@@ -162,22 +163,13 @@ class Named(serializers.Serializer[Any]):
 
 
 class Output(serializers.ModelSerializer[Any]):
-    """A thing as it is shown. `?fields=a,b` leaves the rest out."""
+    """A thing as it is shown."""
 
     def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         fields = super().get_fields()
         for field in fields.values():
             field.read_only = True
-        wanted = self.context.get("only")
-        if not wanted or not self._is_outermost():
-            return fields
-        if unknown := sorted(set(wanted) - set(fields)):
-            raise Invalid(f"There is no field {unknown[0]!r}; there are {', '.join(fields)}.", field="fields")
-        return {name: field for name, field in fields.items() if name in wanted}
-
-    def _is_outermost(self) -> bool:
-        parent = self.parent
-        return parent is None or (isinstance(parent, serializers.ListSerializer) and parent.parent is None)
+        return fields
 
 
 class Nouns(viewsets.GenericViewSet[Any]):
@@ -203,10 +195,7 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return rows if getattr(self, "swagger_fake_view", False) else rows.visible_to(self.actor)
 
     def get_object(self) -> Any:
-        instance = self.parent(self.get_queryset(), self.kwargs["pk"])
-        if self.request.method in ("PATCH", "DELETE"):
-            self._check_match(instance)
-        return instance
+        return self.parent(self.get_queryset(), self.kwargs["pk"])
 
     def parent(self, rows: Any, pk: Any) -> Any:
         """Return one of the rows that the actor may see; raise NotFound otherwise."""
@@ -216,19 +205,14 @@ class Nouns(viewsets.GenericViewSet[Any]):
         return found
 
     def get_serializer_context(self) -> dict[str, Any]:
-        only = self.request.query_params.get("fields", "") if self.request and self.request.method == "GET" else ""
-        actor = getattr(self.request, "auth", None)
-        return {**super().get_serializer_context(), "actor": actor, "only": [name for name in only.split(",") if name]}
+        return {**super().get_serializer_context(), "actor": getattr(self.request, "auth", None)}
 
     def list(self, request: Request, *args: Any, **kwargs: Any) -> Response:
         page = self.paginate_queryset(self.filter_queryset(self.get_queryset()))
         return self.get_paginated_response(self.get_serializer(page, many=True).data)
 
     def retrieve(self, request: Request, *args: Any, **kwargs: Any) -> Response:
-        response = self.shown(self.get_object())
-        if response["ETag"] in _etags(request, "If-None-Match"):
-            return Response(status=304, headers={"ETag": response["ETag"]})
-        return response
+        return self.shown(self.get_object())
 
     def read(self, kind: type[serializers.Serializer[Any]], **context: Any) -> dict[str, Any]:
         """Return the validated body."""
@@ -239,7 +223,6 @@ class Nouns(viewsets.GenericViewSet[Any]):
     def shown(self, instance: Any, status: int = 200, **extra: Any) -> Response:
         body = {**self.get_serializer(instance).data, **extra}
         response = Response(body, status=status)
-        response["ETag"] = self._etag(instance)
         if status in (201, 202):
             response["Location"] = self.address(instance)
         return response
@@ -247,20 +230,8 @@ class Nouns(viewsets.GenericViewSet[Any]):
     def address(self, instance: Any) -> str:
         return str(self.reverse_action("detail", args=[instance.pk]))
 
-    def _check_match(self, instance: Any) -> None:
-        """Check If-Match: a client must not change or delete a version that it has not seen."""
-        expected = _etags(self.request, "If-Match")
-        if expected and "*" not in expected and self._etag(instance) not in expected:
-            raise Stale("This has changed since you read it.", hint="Read it again, then repeat your change.")
-
-    def _etag(self, instance: Any) -> str:
-        content = self.get_serializer_class()(instance, context={**self.get_serializer_context(), "only": []}).data
-        return f'W/"{hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()[:20]}"'
-
     def _refuse_unknown_query(self, request: Request) -> None:
         known = {"format", *self.query_names}
-        if request.method == "GET":
-            known.add("fields")
         if getattr(self, "action", "") == "list":
             filters_ = getattr(self, "filterset_class", None)
             known |= {"limit", "offset", "ordering", *(filters_.base_filters if filters_ else ())}
@@ -268,7 +239,3 @@ class Nouns(viewsets.GenericViewSet[Any]):
             if name not in known:
                 detail = f"There is no query parameter {name[:40]!r}; known are {', '.join(sorted(known))}."
                 raise Invalid(detail + meant(name, known), field=name[:40])
-
-
-def _etags(request: Request, header: str) -> list[str]:
-    return [tag.strip() for tag in request.headers.get(header, "").split(",") if tag.strip()]

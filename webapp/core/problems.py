@@ -7,7 +7,6 @@ Problem
 ├── NotFound       404
 ├── Conflict       409  the thing is in a state that does not allow it
 ├── Gone           410  a link that was used or has expired
-├── Stale          412  If-Match named an older version
 ├── TooLarge       413
 ├── TooMany        429  Retry-After says when
 └── Busy           503  the same, where it is not the client's fault
@@ -59,11 +58,6 @@ class Conflict(Problem):
 class Gone(Problem):
     status = 410
     code = "gone"
-
-
-class Stale(Problem):
-    status = 412
-    code = "stale"
 
 
 class TooLarge(Problem):

@@ -8,6 +8,7 @@ from django.utils import timezone
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
+from webapp.core.naming import LONGEST, free
 from webapp.core.problems import Conflict
 from webapp.entries.models import Entry
 
@@ -23,6 +24,12 @@ def rename(*, entry: Entry, name: str, by: Actor) -> None:
         )
     audit.record(by, "renamed", entry, to=name)
     entry.name = name
+
+
+def free_name(kind: type[Entry], name: str, by: Actor) -> str:
+    """Return a name for a thing that nobody has named, as none of its kind in the team is called yet."""
+    alike = kind.objects.visible_to(by).filter(name__startswith=name[:100])
+    return free(name[:LONGEST], alike.values_list("name", flat=True))
 
 
 @transaction.atomic

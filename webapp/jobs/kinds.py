@@ -18,14 +18,12 @@ class Kind:
     label: str
     parts: str  # what its progress counts, in the plural: samples, prompts
     is_light: bool = False  # it runs no model and waits in the queue `light`; for others the launcher names a queue
-    is_sized: bool = False  # the launcher knows how many parts there are, so estimates may count them
     keeps_parts: bool = False  # another attempt goes on with the parts that are done; without this it begins anew
     needs_card: bool = False  # its arguments hold a machine card, which the launcher reads
     needs_draft: bool = True  # it is refused for a target alone, and where the draft matches text (SLEM)
     takes_loads: bool = False  # its arguments may hold numbers of users at once
     uses_classifier: bool = False  # its arguments may hold the id of a classifier of the pair
     takes_lookahead: bool = False  # what it makes is compared with a fixed lookahead, which the launcher names
-    takes_more_prompts: bool = False  # its arguments may hold the id of a further prompt set
     samples: Callable[[Any], int] | None = None  # counts what it decodes at most, by decoding's workload.Recipe
     page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
 
@@ -35,7 +33,6 @@ class Kind:
             "kind": self.slug,
             "kind_label": self.label,
             "parts": self.parts,
-            "is_sized": self.is_sized,
             "keeps_parts": self.keeps_parts,
             "page": self.page,
         }

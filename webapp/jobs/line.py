@@ -1,4 +1,4 @@
-"""The line before a queue: who is next, where a job stands, when it may begin.
+"""The line before a queue: who is next, where a job stands, why it waits.
 
 The team with least running is next, then the team whose last turn is longest ago; in a team, priority first, and among
 equals the oldest job. So nobody's hundred jobs, and nobody's urgent ones, make another team wait for all of them.
@@ -6,7 +6,6 @@ equals the oldest job. So nobody's hundred jobs, and nobody's urgent ones, make 
 
 from __future__ import annotations
 
-import heapq
 from collections import Counter, deque
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -25,14 +24,12 @@ from webapp.jobs import devices
 from webapp.jobs.models import Job, JobState, Pause, Queue, Worker
 
 NEVER = datetime.min.replace(tzinfo=UTC)
-RECENT = 20  # jobs of a kind that tell how fast that kind goes
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceInLine:
     position: int  # 1 is next; 0 when it does not wait
     reason: str
-    eta_s: float | None = None  # None: it does not wait, nobody is there to do it, or nothing was measured yet
 
 
 def next_job(queues: Sequence[str], worker: str) -> Job | None:
@@ -74,22 +71,19 @@ def place(job: Job) -> PlaceInLine:
     worker_count = len(Worker.objects.that_could(job))
     before = f"{job.reason} " if job.attempt else ""  # why it was given back
     if job.not_before and (wait_s := (job.not_before - timezone.now()).total_seconds()) > 0:
-        return PlaceInLine(position, f"{before}A worker tries again in {_about(wait_s)}.", wait_s)
+        return PlaceInLine(position, f"{before}A worker tries again in {_about(wait_s)}.")
     if not worker_count:
         return PlaceInLine(position, nobody_can(job) if job.refusals else f"{before}{_nobody_listens(job.queue)}")
     running = list(Job.objects.filter(state=JobState.RUNNING, queue=job.queue).exclude(pk=job.pk).order_by("started"))
-    pace = _Pace(job.queue)
-    eta_s = _eta_s(running, line[: position - 1], worker_count, pace)
     busy = f"{min(len(running), worker_count)} of {worker_count} worker{'s' * (worker_count > 1)} busy"
     if running:
         first = running[0]
         whose = f"“{first.title}”" if first.team_id == job.team_id else "another team's job"
-        left = pace.left_s(first)
-        busy += f" with {whose}" + (f", {_about(left)} left" if left is not None else "")
-    begins = f" It may begin in {_about(eta_s)}." if eta_s else ""
-    if eta_s == 0 and (begins := devices.why_not(job)):
-        eta_s = None  # its worker is free, and when the other device will be nobody can tell
-    return PlaceInLine(position, f"{before}{ordinal(position)} in `{job.queue}`; {busy}.{begins}", eta_s)
+        left_s = first.left_s()
+        busy += f" with {whose}" + (f", {_about(left_s)} left" if left_s is not None else "")
+    is_next = position == 1 and len(running) < worker_count
+    why = devices.why_not(job) if is_next else ""
+    return PlaceInLine(position, f"{before}{ordinal(position)} in `{job.queue}`; {busy}.{why}")
 
 
 def outlook(queue: str) -> str:
@@ -174,48 +168,6 @@ class _Turns:
         self._now += timedelta(seconds=1)
         self._last[team] = self._now
         self._running[team] += 1
-
-
-class _Pace:
-    """Estimates how long jobs of one queue take: by a running job's own pace, else by recent jobs of its kind."""
-
-    def __init__(self, queue: str) -> None:
-        self._queue = queue
-        self._known: dict[str, float | None] = {}
-
-    def left_s(self, job: Job) -> float | None:
-        return self.to_do_s(job) if job.part_s() is None and not job.is_in_step else job.left_s()
-
-    def to_do_s(self, job: Job) -> float | None:
-        """Seconds for a job that waits or has only begun."""
-        if job.kind not in self._known:
-            self._known[job.kind] = self._lately(job.kind)
-        pace = self._known[job.kind]
-        parts = max(1, job.total_count - job.done_count) if job.is_sized else 1
-        return None if pace is None else pace * parts
-
-    def _lately(self, kind: str) -> float | None:
-        """Seconds for one part of recent jobs; for a whole job where its parts are not known beforehand."""
-        done = Job.objects.filter(kind=kind, queue=self._queue, state=JobState.SUCCEEDED).exclude(started=None)
-        recent = list(done.order_by("-created")[:RECENT])
-        parts = sum(max(1, job.total_count - job.done_before) if job.is_sized else 1 for job in recent)
-        return sum((job.finished - job.started).total_seconds() for job in recent) / parts if parts else None
-
-
-def _eta_s(running: Sequence[Job], ahead: Sequence[UUID], worker_count: int, pace: _Pace) -> float | None:
-    """Seconds until a worker is free: each job ahead goes to the worker that is free first."""
-    if len(running) < worker_count and not ahead:
-        return 0.0
-    waiting = Job.objects.in_bulk(ahead)
-    left = [pace.left_s(job) for job in running]
-    before = [pace.to_do_s(waiting[one]) for one in ahead if one in waiting]
-    if None in left or None in before:
-        return None
-    free = [seconds for seconds in left if seconds is not None] + [0.0] * (worker_count - len(running))
-    heapq.heapify(free)
-    for seconds in before:
-        heapq.heapreplace(free, free[0] + (seconds or 0.0))
-    return free[0]
 
 
 def _nobody_listens(queue: str) -> str:

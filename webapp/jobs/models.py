@@ -52,10 +52,9 @@ class Jobs(Owned):
 class Job(Noun):
     team = models.ForeignKey(Team, on_delete=models.CASCADE, related_name="jobs")
     created_by = models.ForeignKey(settings.AUTH_USER_MODEL, null=True, on_delete=models.SET_NULL, related_name="+")
-    kind = models.CharField(max_length=40)  # this and the next five: webapp/jobs/kinds.py
+    kind = models.CharField(max_length=40)  # this and the next four: webapp/jobs/kinds.py
     kind_label = models.CharField(max_length=40, default="")
     parts = models.CharField(max_length=20, default="")
-    is_sized = models.BooleanField(default=False)
     keeps_parts = models.BooleanField(default=False)
     page = models.CharField(max_length=40, blank=True, default="")
     arguments = models.JSONField(default=dict)  # of a kind that has no table for what it was asked
@@ -250,7 +249,6 @@ class Worker(models.Model):
     versions = models.JSONField(default=dict)
     marks = models.JSONField(default=dict)  # of its machine's health when it was last seen: worker/evidence.py
     memory = models.BigIntegerField(null=True)  # bytes, where a draft of its queue has most; null: it does not say
-    cached = models.JSONField(default=list)  # models that lie on its machine's disk, by the hash of what they hold
     others = models.FloatField(null=True)  # share of its machine's cores that other programs used lately
     clock = models.DateTimeField(null=True)  # what its machine's clock said when it was last seen
     started = models.DateTimeField(default=timezone.now)

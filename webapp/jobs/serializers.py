@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from webapp.accounts.serializers import UserOut
@@ -27,7 +26,6 @@ from webapp.jobs.models import (
 class PlaceOut(serializers.Serializer[Any]):
     position = serializers.IntegerField(help_text="1 is next; 0 when it does not wait")
     reason = serializers.CharField(allow_blank=True)
-    eta_s = serializers.FloatField(allow_null=True, help_text="until it may begin; null where nobody can tell")
 
 
 class StepOut(serializers.Serializer[Any]):
@@ -56,7 +54,7 @@ class JobOut(Output):
 
     def get_place(self, job: Job) -> PlaceOut:
         place = line.place(job)
-        return {"position": place.position, "reason": place.reason, "eta_s": place.eta_s}  # type: ignore[return-value]
+        return {"position": place.position, "reason": place.reason}  # type: ignore[return-value]
 
 
 class JobRow(Output):
@@ -168,26 +166,7 @@ class QueueOut(serializers.Serializer[Any]):
     paused = serializers.CharField(allow_blank=True, help_text="by whom, since when and why; empty when it is not")
 
 
-class CachedOut(serializers.Serializer[Any]):
-    name = serializers.CharField(help_text="the hash of what the model holds")
-    bytes = serializers.IntegerField()
-
-
 class WorkerOut(Output):
-    cached = serializers.SerializerMethodField(help_text="models of your team that lie on its machine's disk")
-
     class Meta:
         model = Worker
-        fields = ("name", "queues", "devices", "memory", "versions", "cached", "started", "seen")
-
-    @extend_schema_field(CachedOut(many=True))
-    def get_cached(self, worker: Worker) -> list[dict[str, Any]]:
-        """A name or a size can tell which model it is, so a team reads of its own alone, and the operator of all."""
-        actor = self.context.get("actor")
-        if actor is None:
-            return []
-        return [
-            {"name": model["name"], "bytes": model["bytes"]}
-            for model in worker.cached
-            if actor.is_operator or str(actor.team_id) in model.get("teams", ())
-        ]
+        fields = ("name", "queues", "devices", "memory", "versions", "started", "seen")

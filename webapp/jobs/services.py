@@ -378,14 +378,12 @@ def announce(
     queues: list[str],
     devices: list[Any],
     versions: dict[str, str],
-    cached: Sequence[Any] = (),
     machine: str = "",
     memory: int | None = None,
     marks: Mapping[str, Any] | None = None,
     others: float | None = None,
 ) -> None:
-    """Write that a worker lives: its machine, what it can do, which models lie on its disk, and the share of its cores
-    that other programs use."""
+    """Write that a worker lives: its machine, what it can do, and the share of its cores that other programs use."""
     columns: dict[str, Any] = {
         "machine": machine,
         "memory": memory,
@@ -393,7 +391,7 @@ def announce(
         "devices": devices,
         "versions": versions,
     }
-    columns |= {"cached": list(cached), "marks": dict(marks or {}), "others": others, "clock": timezone.now()}
+    columns |= {"marks": dict(marks or {}), "others": others, "clock": timezone.now()}
     seen = {**columns, "seen": Now()}
     Worker.objects.update_or_create(name=name, defaults=seen, create_defaults={**seen, "started": Now()})
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from time import perf_counter
-from typing import Any
 
 from django.conf import settings
-from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
+from django.db import DEFAULT_DB_ALIAS, connection, connections
 from django.http import HttpRequest, HttpResponse
 from prometheus_client import (
     GC_COLLECTOR,
@@ -47,7 +46,6 @@ long_polls = Gauge("drafthouse_long_polls", "Requests that wait for news.", regi
 sockets = Gauge("drafthouse_sockets", "Open sockets.", registry=own)
 own.register(tallies.sign_ins_refused)
 own.register(tallies.upload_requests_refused)
-database_errors = Counter("drafthouse_database_errors", "Queries of requests that failed.", ["kind"], registry=own)
 
 
 def count_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:
@@ -56,8 +54,7 @@ def count_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Calla
 
     def middleware(request: HttpRequest) -> HttpResponse:
         start = perf_counter()
-        with connection.execute_wrapper(_count_errors):
-            response = get_response(request)
+        response = get_response(request)
         route = f"/{request.resolver_match.route}" if request.resolver_match else "(none)"
         method = request.method if request.method in METHODS else "other"
         requests.labels(route, method, response.status_code).inc()
@@ -104,11 +101,3 @@ def _pool() -> Iterator[Metric]:
         yield GaugeMetricFamily("drafthouse_database_pool_most", "Most there may be.", value=stats.get("pool_max", 0))
         waiting = stats.get("requests_waiting", 0)
         yield GaugeMetricFamily("drafthouse_database_pool_waiting", "Requests that wait for one.", value=waiting)
-
-
-def _count_errors(execute: Callable[..., Any], *arguments: Any) -> Any:
-    try:
-        return execute(*arguments)
-    except Error as error:
-        database_errors.labels(type(error).__name__).inc()
-        raise

@@ -71,8 +71,6 @@ def _jobs() -> Families:
     rows = Job.objects.order_by().annotate(why=ENDS).values_list("kind", "state", "why").annotate(Count("pk"))
     told = "Jobs there are. `reason` says of failed ones: refused, attempts or error."
     yield _gauge("jobs", told, "kind state reason", rows)
-    done = Job.objects.exclude(comparison=None).aggregate(done=Sum("done_count"))["done"] or 0
-    yield _gauge("samples", "Finished samples of all comparisons there are.", "", [(done,)])
 
 
 def _leases(now: datetime) -> Families:
@@ -125,11 +123,9 @@ def _decoding(now: datetime) -> Families:
         Job.objects.filter(Q(state=JobState.RUNNING) | Q(finished__gte=since)).values_list("pk", flat=True)[:500]
     )
     fresh = Sample.objects.filter(run__comparison__job__in=recent, finished__gte=since)
-    told = fresh.aggregate(samples=Count("pk"), tokens=Sum("new_tokens"), events=Sum("last_seq"))
-    for name, unit in (("samples", "Samples finished"), ("tokens", "Tokens generated in samples that finished"),
-                       ("events", "Trace events of samples that finished")):  # fmt: skip
-        rate = (told[name] or 0) / WINDOW.total_seconds()
-        yield _gauge(f"{name}_per_second", f"{unit}, over the last minute.", "", [(rate,)])
+    rate = (fresh.aggregate(tokens=Sum("new_tokens"))["tokens"] or 0) / WINDOW.total_seconds()
+    told = "Tokens generated in samples that finished, over the last minute."
+    yield _gauge("tokens_per_second", told, "", [(rate,)])
     yield from _readings(since)
 
 

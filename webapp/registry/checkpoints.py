@@ -17,9 +17,6 @@ from uuid import UUID
 from decoding.public import (
     LARGEST_HEADER,
     BadCheckpoint,
-    check_numbers,
-    gguf_config,
-    gguf_header,
     inspect_folder,
     other_kind,
     read_header,
@@ -38,10 +35,10 @@ Facts = dict[str, Any]  # about a model, as they are stored
 
 
 def examine(upload: Upload) -> Facts:
-    """Return the facts, or raise Invalid with the file, its fault, and what to do."""
+    """Return the facts, or raise Invalid with the file, its fault, and what to do. A worker looks into GGUF files."""
     files = list(upload.files.all())
-    if alone := gguf_of(files):
-        return _examine_gguf(alone, upload.team_id)
+    if gguf_of(files):
+        return {}  # a worker tells them
     if other := other_kind([file.name for file in files], {}):  # it may have no config.json
         raise Invalid(f"This {other[0]}.", hint=other[1], code="bad-checkpoint")
     by_name = in_one_folder(files)
@@ -121,27 +118,6 @@ def gguf_of(files: Iterable[UploadedFile]) -> UploadedFile | None:
     if len(found) > 1:
         raise Invalid(f"There are {len(found)} GGUF files, and a model is one.", hint="Send one of them.")
     return found[0]
-
-
-def _examine_gguf(file: UploadedFile, team_id: UUID) -> Facts:
-    try:
-        header = gguf_header.parse(FileReader(file, team_id), file.size, file.path)
-        gguf_config.names_of(header)
-        config = gguf_config.config_of(header)
-        check_numbers(config, file.path)
-    except BadCheckpoint as refusal:
-        raise Invalid(str(refusal), code=refusal.code) from None
-    return {
-        "model_type": config["model_type"],
-        "architecture": config["architectures"][0],
-        "vocab_size": config["vocab_size"],
-        "layer_count": config["num_hidden_layers"],
-        "hidden_size": config["hidden_size"],
-        "context_length": config["max_position_embeddings"],
-        "parameter_count": sum(tensor.count for tensor in header.tensors.values()),
-        "weight_bytes": file.size,
-        "dtypes": [header.format],
-    }
 
 
 def _check_kind(name: str, file: UploadedFile, team_id: UUID) -> None:

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import tempfile
 from pathlib import Path
-from typing import Any
-
-from django.db.models import Sum
 
 from decoding.public import BadCheckpoint, BadPair, PairFinding, check_pair
 from webapp.core.hub import HubModel
@@ -51,15 +48,3 @@ def _judge(target: Path, draft: Path | None = None) -> list[Finding]:
 def _method(found: PairFinding) -> dict[str, str]:
     """Return how the draft drafts by default, if the finding is about tokenizers that differ."""
     return {"method": found.shared.usual_method} if found.shared else {}
-
-
-def unpaired(visible: Any, model: LanguageModel) -> tuple[LanguageModel, LanguageModel] | None:
-    """Return a model and the newest other one as target and draft if neither is in a pair yet. The larger is the
-    target."""
-    unpaired = visible.kept().filter(pairs_as_target=None, pairs_as_draft=None, upload__isnull=False)
-    free = unpaired.exclude(state=Readiness.REFUSED).annotate(size=Sum("upload__files__size")).order_by("-created")
-    this, other = free.filter(pk=model.pk).first(), free.exclude(pk=model.pk).first()
-    if this is None or other is None:
-        return None
-    draft, target = sorted((this, other), key=lambda each: each.size or 0)
-    return target, draft

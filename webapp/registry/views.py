@@ -18,7 +18,6 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.templatetags.ui import count, plain, size
-from webapp.core.turns import takes_long
 from webapp.entries import services as entries
 from webapp.entries.api import NewName
 from webapp.entries.models import Entry
@@ -26,7 +25,6 @@ from webapp.entries.views import in_bin, listed
 from webapp.jobs import line
 from webapp.registry import lengths, prompt_sets, serializers, services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness, TokenLengths
-from webapp.registry.pairing import unpaired
 from webapp.registry.prompt_form import PromptSetForm
 
 MOST_PAIRS = 200  # offered in a form
@@ -100,9 +98,6 @@ def model(request: ActorRequest, id: UUID) -> HttpResponse:
     files = found.upload.files.all() if found.upload else []
     place = line.place(found.job) if found.job and not found.job.is_final else None
     context = {"entry": found, "files": files, "facts": in_words(found.facts), "place": place}
-    if two := unpaired(LanguageModel.objects.visible_to(request.actor), found):
-        target, draft = two
-        context["pairing"] = {"name": f"{target} with {draft}", "target": target, "draft": draft}
     return render(request, "registry/model.html", context)
 
 
@@ -161,7 +156,6 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
         return None
 
 
-@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_model(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
@@ -171,7 +165,6 @@ def new_model(request: ActorRequest) -> HttpResponse:
     return form_page(request, "registry/new_model.html", form)
 
 
-@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_pair(request: ActorRequest) -> HttpResponse:
     initial = {name: request.GET.get(name, "") for name in ("target", "draft", "name")}
@@ -181,7 +174,6 @@ def new_pair(request: ActorRequest) -> HttpResponse:
     return form_page(request, "registry/new_pair.html", form)
 
 
-@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: ActorRequest) -> HttpResponse:
     """Form of a new prompt set, with what the file would become; `preview` shows that without scripts."""

@@ -9,7 +9,6 @@ ORACLE = Kind(
     "Oracle",
     parts="prompts",
     needs_draft=False,
-    is_sized=True,
     takes_lookahead=True,
     samples=workload.of_recordings,
     page="study",
@@ -29,7 +28,6 @@ PROJECTION = Kind(
     "Projection",
     parts="prompts",
     needs_draft=False,
-    is_sized=True,
     needs_card=True,
     uses_classifier=True,
     samples=workload.of_recordings,
@@ -41,7 +39,6 @@ PAPERS = Kind(
     parts="samples",
     keeps_parts=True,
     uses_classifier=True,
-    takes_more_prompts=True,
     samples=of_papers,
     page="study",
 )

@@ -55,17 +55,9 @@ class Study(RecipeColumns, Entry):
         return str(self.job.arguments.get("classifier", ""))
 
     @property
-    def also_set(self) -> str:
-        """Id of the further prompt set that its figures use; empty: none."""
-        return str(self.job.arguments.get("also", ""))
-
-    @property
     def prompt_count(self) -> int:
-        return self.count_in(self.dataset)
-
-    def count_in(self, dataset: Dataset) -> int:
-        """Number of prompts that it takes of a set: the first turns among so many rows."""
-        return sum(not follows for follows in self.prompts_of(dataset).values_list("chat__follows", flat=True))
+        """Number of prompts that it takes of its set: the first turns among so many rows."""
+        return sum(not follows for follows in self.prompts_of(self.dataset).values_list("chat__follows", flat=True))
 
     def found(self, name: str) -> Any:
         return (self.document or {}).get(name)

@@ -58,10 +58,10 @@ def _planned(form: Form, kind: type[Serializer[Any]], plan: Callable[..., StudyP
 
 def of_study(
     *, kind: Kind, pair: Pair, queue: Queue = Queue.CPU, loads: Sequence[int] = (),
-    classifier: Classifier | None = None, also: Dataset | None = None,
+    classifier: Classifier | None = None,
     name: str = "", lookahead: int = 0, priority: int = 0, **asked: Any,
 ) -> StudyPlan:  # fmt: skip
-    recipe, _ = services.specify(kind=kind, pair=pair, loads=loads, classifier=classifier, also=also, **asked)
+    recipe, _ = services.specify(kind=kind, pair=pair, loads=loads, classifier=classifier, **asked)
     decides = (classifier or classifying.usable_in_studies(pair).first()) if kind.uses_classifier else None
     trained = decides.card if decides else {}
     doubt = misfit("This study", trained, recipe.sampling)
@@ -69,7 +69,6 @@ def of_study(
         recipe.limit,
         recipe.sampling,
         loads,
-        further=also.prompt_count if also else 0,
         has_classifier=decides is not None,
         judges_copies=decides is not None and decides.knows_copies,
         is_undrafted=bool(pair.lacks),

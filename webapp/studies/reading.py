@@ -145,12 +145,10 @@ def _off(promised: float, gain: Mapping[str, Any] | None) -> str | None:
 
 
 def setting(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Row of the table: label without the classifier's long name, and the errors of prediction and replay."""
+    """Row of the table: label without the classifier's long name, and the error of the prediction."""
     choice = Choice.of(row)
-    measured, again = row["measured"], row.get("repriced")  # that an older plan lacks
-    short, replayed = choice.asking("").label, _off(again, measured) if again else None
-    named = {"strategy": choice.strategy, "params": dict(choice.params)}
-    return {**row, **named, "short": short, "off": _off(row["speedup"], measured), "off_repriced": replayed}
+    named = {"strategy": choice.strategy, "params": dict(choice.params), "short": choice.asking("").label}
+    return {**row, **named, "off": _off(row["speedup"], row["measured"])}
 
 
 def verdict_of_classifier(classifier: Classifier) -> str:
@@ -195,14 +193,6 @@ def levels(card: Mapping[str, Any]) -> list[dict[str, Any]]:
         for name, slug, at in named
         if slug in STRATEGIES and (slug != name or _is_bound(slug))
     ]
-
-
-def ablations(card: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Rows of the ablations: the whole classifier first, then the others, best first."""
-    parts = [{"name": name, **found} for name, found in card.get("ablations", {}).items()]
-    if not parts:
-        return []
-    return [{"name": "everything", **card.get("metrics", {})}, *sorted(parts, key=lambda row: -(row.get("auc") or 0))]
 
 
 def comparison_of(plan: Study) -> Boxes:

@@ -10,11 +10,10 @@ from rest_framework import serializers
 from decoding.public import published
 from webapp.accounts.serializers import Name
 from webapp.core.api import Input, Named, Output, Visible
-from webapp.core.fields import Several
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import JobOut, JobRow, MeasuringQueue, Priority
-from webapp.registry.models import Dataset, Pair
+from webapp.registry.models import Pair
 from webapp.registry.recipe_fields import (
     LimitField,
     PromptsField,
@@ -81,7 +80,7 @@ class NewStudy(Input):
         help_text="the JSON that ./drafthouse bench prices wrote; it takes the place of the card above",
         style={"as": "textarea"},
     )  # fmt: skip
-    loads = Several(
+    loads = serializers.ListField(
         child=serializers.IntegerField(min_value=1, max_value=services.MOST_USERS), max_length=services.MOST_LOADS,
         required=False, default=list, label="Users at once",
         help_text="such as 1, 4, 16: the plan covers each of these numbers too; empty: only 1 user",
@@ -89,10 +88,6 @@ class NewStudy(Input):
     classifier = ClassifierField(
         queryset=Classifier.objects.all(), required=False, allow_null=True, default=None, label="Classifier",
         help_text="DISCO decides with it in a plan, a projection and the papers; empty: the pair's newest",
-    )  # fmt: skip
-    also = Visible(
-        queryset=Dataset.objects.all(), required=False, allow_null=True, default=None, label="Further prompts",
-        help_text="of another set: the papers' figure of transfer then trains on each set and judges on each",
     )  # fmt: skip
     sampling = StudySampling(required=False)
     queue = MeasuringQueue(required=False, default=Queue.CPU)
@@ -116,13 +111,10 @@ class StudyRow(Output):
 class StudyOut(StudyRow):
     job = JobOut()  # type: ignore[assignment]
     loads = serializers.ListField(child=serializers.IntegerField(), help_text="users at once that a plan is made for")
-    also = serializers.CharField(
-        source="also_set", allow_blank=True, help_text="id of the further prompt set that its figures use; empty: none"
-    )
 
     class Meta:
         model = Study
-        fields = (*StudyRow.Meta.fields, "sampling", "lookahead", "loads", "also")
+        fields = (*StudyRow.Meta.fields, "sampling", "lookahead", "loads")
 
 
 class DocumentOut(serializers.Serializer[Any]):
@@ -143,31 +135,6 @@ class DocumentOut(serializers.Serializer[Any]):
         help_text="why it is about copies alone, though the pair has a draft; else empty",
     )
     classifier = Named(required=False, allow_null=True, help_text="DISCO's, of a plan, a projection or papers")
-    methods = serializers.CharField(required=False, help_text="of papers: the methods paragraph")
-
-
-class FigurePoint(serializers.Serializer[Any]):
-    x = serializers.FloatField(help_text="or the number of a name of the axis, from 0")
-    y = serializers.FloatField()
-    low = serializers.FloatField(allow_null=True, help_text="95 % bootstrap interval over prompts")
-    high = serializers.FloatField(allow_null=True)
-    label = serializers.CharField()  # type: ignore[assignment]
-
-
-class FigureSeries(serializers.Serializer[Any]):
-    name = serializers.CharField()
-    origin = serializers.CharField(help_text="published, measured, replayed, computed, simulated or theory")
-    grade = serializers.CharField(help_text="of a published series: how it was read")
-    source = serializers.CharField()  # type: ignore[assignment]
-    is_line = serializers.BooleanField()
-    points = FigurePoint(many=True)
-
-
-class FigureAxis(serializers.Serializer[Any]):
-    label = serializers.CharField()  # type: ignore[assignment]
-    format = serializers.CharField(help_text="number, share or times")
-    log = serializers.BooleanField()
-    names = serializers.ListField(child=serializers.CharField())
 
 
 class FigureOut(serializers.Serializer[Any]):
@@ -177,9 +144,14 @@ class FigureOut(serializers.Serializer[Any]):
     paper = serializers.DictField()
     number = serializers.CharField()
     title = serializers.CharField()
-    x = FigureAxis()
-    y = FigureAxis()
-    series = FigureSeries(many=True)
+    x = serializers.DictField(help_text="the axis: label, format (number, share or times), log, names")
+    y = serializers.DictField()
+    series = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="name, origin (published, measured, replayed, computed, simulated or theory), grade (of a published "
+        "one: how it was read), source, is_line, and points: x (or the number of a name of the axis, from 0), y, "
+        "label, low and high of the 95 % bootstrap interval over prompts",
+    )
     unpublished = serializers.CharField()
     why = serializers.CharField(help_text="why ours differs")
     needs = serializers.CharField(help_text="what is missing, if the figure was not drawn")

@@ -11,8 +11,8 @@ from decoding.public import BadCard, Card, card_in_the_box, papers, read_card
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
-from webapp.core.naming import LONGEST, free
 from webapp.core.problems import Conflict, Invalid, NotFound
+from webapp.entries.services import free_name
 from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import USUAL_PRIORITY, Job, Queue
@@ -41,7 +41,7 @@ def launch(
     """Queue a study as `specify` takes it; a worker does the decoding."""
     by.require(Right.SUBMIT)
     recipe, arguments = specify(kind=kind, pair=pair, dataset=dataset, **asked)
-    name = name or _usual_name(kind, pair, dataset, by)
+    name = name or free_name(Study, f"{kind.label}: {pair.name} on {dataset.name}", by)
     job = jobs.enqueue(
         kind=kind,
         queue=queue,
@@ -59,21 +59,15 @@ def launch(
         job=job,
         **recipe.columns,
     )
-    recipes.freeze(pair, dataset, *filter(None, map(asked.get, ("classifier", "also"))))
+    recipes.freeze(pair, dataset, *([chosen] if (chosen := asked.get("classifier")) else []))
     audit.record(by, "launched", study, kind=kind.slug, prompt_count=recipe.limit)
     return study
-
-
-def _usual_name(kind: Kind, pair: Pair, dataset: Dataset, by: Actor) -> str:
-    name = f"{kind.label}: {pair.name} on {dataset.name}"[:LONGEST]
-    alike = Study.objects.visible_to(by).filter(name__startswith=name[:100])
-    return free(name, alike.values_list("name", flat=True))
 
 
 def specify(
     *, kind: Kind, pair: Pair, dataset: Dataset, split: str = "", limit: int | None = None,
     sampling: Mapping[str, Any] | None = None, card: str = "", own_card: str = "", loads: Sequence[int] = (),
-    classifier: Classifier | None = None, also: Dataset | None = None,
+    classifier: Classifier | None = None,
 ) -> tuple[Recipe, dict[str, Any]]:  # fmt: skip
     """Return the recipe of a study and what it is asked besides; raise Invalid if a part is refused."""
     if kind.needs_draft:
@@ -86,11 +80,11 @@ def specify(
             field="limit", hint="Give a limit.",
         )  # fmt: skip
     own = {"card": _card(card, own_card).to_dict()} if kind.needs_card else _loads(kind, loads)
-    return recipe, {**own, **_classifier(kind, pair, classifier), **_also(kind, recipe, also)}
+    return recipe, {**own, **_classifier(kind, pair, classifier)}
 
 
 def document_of(study: Study) -> dict[str, Any]:
-    """Document of a study with its recipe, to be kept as a file; of figures, with a methods paragraph."""
+    """Document of a study with its recipe, to be kept as a file."""
     if study.document is None:
         raise Conflict(
             f"This study has no document yet: its job is {study.job.state}.",
@@ -102,20 +96,13 @@ def document_of(study: Study) -> dict[str, Any]:
         "study": str(study.pk),
         "made": study.job.finished,
         "pair": study.pair.name,
-        "prompts": _prompts(study),
+        "prompts": {"set": study.dataset.name, "split": study.split, "count": study.prompt_count},
         "sampling": study.sampling,
     }
     found = {"format": study.document["format"], **made_of, **study.document}
     if "classifier" in found:
         found["classifier"] = _named(study)
-    figures = figures_of(study)
-    return {**found, "methods": papers.methods(found, figures)} if figures else found
-
-
-def _prompts(study: Study) -> dict[str, Any]:
-    found: dict[str, Any] = {"set": study.dataset.name, "split": study.split, "count": study.prompt_count}
-    further = Dataset.objects.filter(pk=study.also_set).first() if study.also_set else None
-    return found | ({"also": {"set": further.name, "count": study.count_in(further)}} if further else {})
+    return found
 
 
 def classifier_of(study: Study) -> Classifier | None:
@@ -153,36 +140,6 @@ def _classifier(kind: Kind, pair: Pair, chosen: Classifier | None) -> dict[str, 
         why = "is a classifier of another pair" + ", or judges no copies" * pair.matches_text
         raise Invalid(f"{chosen.name} {why}.", field="classifier", hint=f"Choose one of {pair.name}.")
     return {"classifier": str(chosen.pk)}
-
-
-def _also(kind: Kind, recipe: Recipe, further: Dataset | None) -> dict[str, str]:
-    if further is None:
-        return {}
-    if not kind.takes_more_prompts:
-        raise Invalid(
-            f"A study of the kind {kind.slug} takes one prompt set.", field="also", hint="Leave the field empty."
-        )
-    if further == recipe.dataset:
-        raise Invalid(
-            f"{further.name} is the study's own prompt set.", field="also", hint="Choose another, or leave it empty."
-        )
-    if recipe.split and not further.splits.get(recipe.split):
-        raise Invalid(
-            f"{further.name} has no split {recipe.split!r}, which the study takes.",
-            field="also",
-            hint="Choose another.",
-        )
-    return {"also": str(further.pk)}
-
-
-def also_of(study: Study) -> Dataset | None:
-    """Return the further prompt set of a study, if it has one."""
-    if not study.also_set:
-        return None
-    found = Dataset.objects.filter(pk=study.also_set).first()
-    if found is None:
-        raise NotFound("The further prompt set of this study was deleted. Launch the study again.")
-    return found
 
 
 def _card(name: str, own: str) -> Card:

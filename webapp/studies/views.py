@@ -22,7 +22,6 @@ from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import JobState
 from webapp.jobs.work import work_of
 from webapp.studies import plans, reading, serializers, services
-from webapp.studies.classifiers import cross_sets
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study
 
@@ -31,7 +30,6 @@ FOLDED = {  # fields that few need, by what stands over them; those of some kind
     "Several loads": (("loads",), "takes_loads"),
     "Machine": (("card", "own_card"), "needs_card"),
     "Classifier": (("classifier",), "uses_classifier"),
-    "Transfer between prompt sets": (("also",), "takes_more_prompts"),
     "Static lookahead": (("lookahead",), "takes_lookahead"),
     "Queue": (("queue", "priority"), ""),
 }
@@ -85,7 +83,7 @@ def study(request: ActorRequest, id: UUID) -> HttpResponse:
 
 def content(found: Study, actor: Actor) -> dict[str, Any]:
     """Return the content of a study's page, with other studies that the actor may see."""
-    read = READ[found.kind](actor, found) if found.document else {}
+    read = READ[found.kind](actor, found) if found.document and found.kind in READ else {}
     return {
         "study": found,
         "found": found.document,
@@ -142,10 +140,6 @@ def _remarks(found: Study) -> list[str]:
     return remarks_on(map(Choice.of, found.found("settings")))
 
 
-def _papers(actor: Actor, found: Study) -> dict[str, Any]:
-    return {"methods": services.document_of(found)["methods"]}
-
-
 # the script of a study's page and the places of its charts, where the kind of the study does not name them
 SCRIPTS = {PAPERS.slug: "js/pages/papers.js"}
 PLACES = {PAPERS.slug: ("figure",)}
@@ -155,7 +149,6 @@ READ = {
     ORACLE.slug: _oracle,
     PLAN.slug: _plan,
     PROJECTION.slug: _projection,
-    PAPERS.slug: _papers,
 }
 
 
@@ -171,7 +164,8 @@ def _judged(plan: Study) -> list[dict[str, Any]]:
             "name": names.get(UUID(row["classifier"]), "one that is gone"),
             "is_there": UUID(row["classifier"]) in names,
             "best": max(row["speedups"].values()),
-            "other": cross_sets.other(row),
+            "beside": "best copy" if row.get("best_copy") else "best static",  # the best that needs no classifier
+            "beside_speedup": row.get("best_copy") or row.get("best_static"),
         }
         for row in plan.found("classifiers") or []
     ]

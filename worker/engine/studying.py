@@ -14,7 +14,7 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay import planning, probing, workload
-from decoding.replay.confirming import confirm, repriced, to_run
+from decoding.replay.confirming import run_all, to_run
 from decoding.replay.oracle import analyse
 from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, RecordedSet, best_of_kinds
@@ -93,20 +93,20 @@ class Planning:
         if self.cancelled():
             return {}
         best = best_of_kinds(predictions)
-        due = len(to_run(best)) * len(self.order.prompts)
-        runs = confirm(
+        choices = to_run(best)
+        due = len(choices) * len(self.order.prompts)
+        rows = run_all(
             self.pair,
             self.order.prompts,
             self.order.sampling,
-            best,
+            choices,
             on_progress=lambda done: self.steps(workload.CONFIRMING, done, due),
             cancelled=self.cancelled,
         )
         if self.cancelled():
             return {}
-        again = repriced(runs, best, self.recorded, self.costs, self.classifier)
         own = judged(self.recorded, self.costs, self.classifiers)
-        found = document_of(best, runs.rows, again, predictions, self.costs)
+        found = document_of(best, rows, predictions, self.costs)
         return {**found, "classifiers": own}
 
     def at_load(self, loads: Sequence[int]) -> dict[str, Any]:
@@ -187,7 +187,6 @@ def _recorded(
         order.prompts,
         order.sampling,
         tails=for_replay,
-        trees=for_replay,
         on_progress=on_progress,
         cancelled=cancelled,
     )

@@ -31,7 +31,7 @@ class CheckEndpoint(Order):
         reach = opened(self.servers)
         [spec] = reach.endpoints.values()
         model, found = examine(spec, reach)
-        emit(Examined(model, [{"level": one.level, "topic": one.topic, "sentence": one.sentence} for one in found]))
+        emit(Examined(model, found))
 
 
 @dataclass(frozen=True, slots=True)

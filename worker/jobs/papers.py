@@ -7,12 +7,11 @@ import os
 import socket
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from decoding.models.files import contents
 from decoding.papers.shelf import Shelf, StudyCancelled
-from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
@@ -31,13 +30,10 @@ class DrawFigures(PairOrder):
     """Order all figures. DISCO decides with the pair's classifier."""
 
     shelf: Shelf  # with what an earlier attempt has finished
-    own_set: str  # name of the set of its prompts
-    also_set: str = ""
-    also: Sequence[PromptItem] = ()  # of that further set
     figures: Sequence[str] = ()  # their slugs; none: all
 
     def memory(self) -> int:
-        return replace(self, prompts=[*self.prompts, *self.also]).memory_to_run(is_recorded=True)
+        return self.memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.papers import drawing
@@ -55,9 +51,6 @@ class DrawFigures(PairOrder):
             self.shelf,
             on_kept=lambda name, data: emit(PieceFinished(name, data)),
             cancelled=cancelled,
-            own_set=self.own_set,
-            also=self.also,
-            also_set=self.also_set,
             classifier_name=classifier,
         )
         every = drawing.phases(evidence, figures)
@@ -87,7 +80,6 @@ class FigureDrawn(Report):
 
 
 def work(attempt: Attempt) -> None:
-    from webapp.registry.prompt_sets import prompt_of
     from webapp.studies import services
     from worker import studies
     from worker.database import storable
@@ -97,10 +89,8 @@ def work(attempt: Attempt) -> None:
     pair, prompts, sampling = studies.shared_fields(attempt, study, newest)
     here = machine(pair.device, socket.gethostname(), os.cpu_count())
     evidence = made_of(pair, study.pair.by_role.values(), here)
-    also = attempt.insist(lambda: services.also_of(study))
-    further = attempt.insist(lambda: first_turns(map(prompt_of, study.prompts_of(also)))) if also else []
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=evidence))
-    order = DrawFigures(pair, prompts, sampling, Shelf(kept), study.dataset.name, also.name if also else "", further)
+    order = DrawFigures(pair, prompts, sampling, Shelf(kept))
 
     def keep(report: Report) -> None:
         if isinstance(report, PieceFinished):

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
-from decoding.disco.texts import Texts
-from decoding.prompts.prompt import PromptItem, first_turns
+from decoding.prompts.prompt import first_turns
 from webapp.studies.kinds import TRAINING
 from worker.messages import Cancelled, Emit, PairOrder, Report
 
@@ -30,12 +28,6 @@ class Train(PairOrder):
     folder: Path
     design: str = OURS
     start: str | None = None  # the name of the classifier to begin from
-    others: Mapping[str, Sequence[PromptItem]] = field(default_factory=dict)  # sets to try it on, by name
-    texts: Texts = field(default_factory=dict)  # that earlier runs have written
-
-    def memory(self) -> int:
-        every = [*self.prompts, *(prompt for prompts in self.others.values() for prompt in prompts)]
-        return replace(self, prompts=every).memory_to_run(is_recorded=True)
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.disco.classifier import load_classifier
@@ -65,7 +57,6 @@ class Train(PairOrder):
                     classifiers=len(how.networks(is_undrafted=is_undrafted)),
                     is_undrafted=is_undrafted,
                 ),
-                "ablations": 0,
             },
         )
 
@@ -77,8 +68,6 @@ class Train(PairOrder):
                 pair,
                 material,
                 self.sampling,
-                others=self.others,
-                texts=self.texts,
                 how=how,
                 on_progress=on_progress,
                 cancelled=cancelled,

@@ -17,7 +17,6 @@ from decoding.drafting.params import Param, Value
 from decoding.errors import BadStrategy
 from decoding.measure.latency import NO_OBJECTIVE, Objective, parse_objective
 from decoding.measure.summary import usual_baseline
-from decoding.measure.worst import USUAL
 from decoding.strategies import BASELINE, STRATEGIES
 from worker.terminal.bench import Bench, parser_of, read_bench
 from worker.terminal.options import BadArguments, count_of, list_of, rate_of
@@ -35,8 +34,6 @@ class Arguments(Bench):
     repeats: int
     trace: Path | None
     json: Path | None
-    worst: Path | None
-    shows_prompts: bool
     remarks: tuple[str, ...]  # what was decided without being asked
     servers: tuple[AskedServer, ...] = ()
     servers_only: bool = False  # servers run alone: no model is loaded here
@@ -64,8 +61,6 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
         repeats=args.repeats,
         trace=args.trace,
         json=args.json,
-        worst=args.worst,
-        shows_prompts=args.show_prompts,
         remarks=(*remarks, *(f"{one.spec.name}: {one.remark}" for one in servers if one.remark)),
         servers=servers,
         servers_only=servers_only,
@@ -120,13 +115,6 @@ def _parser() -> argparse.ArgumentParser:
     )
     group.add_argument("--repeats", type=count_of, default=1, metavar="N", help="run every prompt N times")
     output = parser.add_argument_group("what is kept")
-    output.add_argument("--show-prompts", action="store_true", help="print each prompt as the target reads it")
-    output.add_argument(
-        "--worst",
-        type=Path,
-        metavar="FILE",
-        help=f"write the {USUAL} prompts on which the fastest strategy gains least, as a prompt file to train on",
-    )
     output.add_argument("--json", type=Path, metavar="FILE", help="write the whole result")
     output.add_argument("--trace", type=Path, metavar="FILE", help="write every round of every sample, as JSON lines")
     return parser

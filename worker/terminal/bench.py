@@ -21,7 +21,7 @@ from decoding.prompts.prompt import LARGEST_PROMPT_FILE, PromptItem, decode, fir
 from decoding.vocabularies.shared import METHODS, require_scores
 from worker.messages import LocalPair
 from worker.terminal.material import Material, material_of
-from worker.terminal.options import BadArguments, Parser, count_of, number, whole_number
+from worker.terminal.options import BadArguments, Parser, count_of
 
 MODEL = "a folder, a GGUF file, or an id of the Hugging Face hub such as org/name or org/name@revision"
 
@@ -124,28 +124,24 @@ def parser_of(
 
 
 def _add_sampling(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--max-new-tokens", type=whole_number, metavar="N", help="tokens per sample, 128 unless the pair differs"
-    )
+    group.add_argument("--max-new-tokens", type=int, metavar="N", help="tokens per sample, 128 unless the pair differs")
     group.add_argument(
         "--temperature",
-        type=number,
+        type=float,
         metavar="T",
         help="0, unless the pair differs, takes the likeliest token",
     )
+    group.add_argument("--top-k", type=int, metavar="K", help="of the K likeliest tokens; 0, the default, is all")
     group.add_argument(
-        "--top-k", type=whole_number, metavar="K", help="of the K likeliest tokens; 0, the default, is all"
+        "--top-p", type=float, metavar="P", help="of the likeliest that come to P; 1, the default, is all"
     )
     group.add_argument(
-        "--top-p", type=number, metavar="P", help="of the likeliest that come to P; 1, the default, is all"
-    )
-    group.add_argument(
-        "--repetition-penalty", type=number, metavar="R", help="1, unless the pair differs, holds nothing back"
+        "--repetition-penalty", type=float, metavar="R", help="1, unless the pair differs, holds nothing back"
     )
     group.add_argument(
         "--dice", choices=("ratio", "shared"), help="shared, the default, gives every strategy the same text"
     )
-    group.add_argument("--seed", type=whole_number, metavar="N", help="of the dice, 0 unless given")
+    group.add_argument("--seed", type=int, metavar="N", help="of the dice, 0 unless given")
     group.add_argument("--stop", action="append", metavar="TEXT", help="end at this text; may be given several times")
     group.add_argument("--ignore-eos", action="store_true", default=None, help="go on after the model's end token")
 

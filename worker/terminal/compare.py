@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack, closing, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TextIO
 
 from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.errors import DrafthouseError
-from decoding.measure.sample import SampleResult
-from decoding.measure.worst import USUAL, lines, ranked_by_loss
 from decoding.vocabularies.shared import check_scores
 from worker.jobs.comparison import Compare
 from worker.servers import local_pids
@@ -42,7 +39,6 @@ def compare(argv: Sequence[str]) -> None:
     from worker.terminal.document import document, write_document  # loads torch, which takes seconds
 
     with ExitStack() as outputs:
-        worst_file = outputs.enter_context(whole_file(args.worst)) if args.worst else None
         json_file = outputs.enter_context(whole_file(args.json)) if args.json else None
         trace = TraceFile(outputs.enter_context(whole_file(args.trace))) if args.trace else None
         interrupt = Interrupt()
@@ -52,8 +48,6 @@ def compare(argv: Sequence[str]) -> None:
         outcome = document(args, heard, servers)
         if json_file:
             write_document(outcome, json_file)
-        if worst_file:
-            write_worst(args, outcome, heard.samples, worst_file)
     if not heard.is_complete:
         say(f"Stopped after {len(heard.samples)} of {args.sample_count} samples; only whole prompts count.")
     print(result(outcome, palette_for(sys.stdout, os.environ)))
@@ -97,17 +91,6 @@ def run(order: Compare, args: Arguments, heard: Heard, interrupt: Interrupt) -> 
         order.carry_out(Residents(), heard.emit, interrupt)
     if not heard.samples:  # there is nothing to show
         raise KeyboardInterrupt if interrupt.is_asked or not heard.left_out else DrafthouseError(heard.why)
-
-
-def write_worst(args: Arguments, outcome: Mapping[str, Any], samples: Sequence[SampleResult], file: TextIO) -> None:
-    """Write the prompts on which the strategy loses most that the verdict names at the lightest load."""
-    [load, *_] = outcome["loads"]
-    ranked = [choice.label for choice in args.choices if choice.label != load["baseline"]]
-    label = load["ranking"]["leader"] or (ranked or [load["baseline"]])[0]
-    by_label = {name: [s for s in samples if s.strategy == name] for name in (label, load["baseline"])}
-    base = by_label[load["baseline"]]
-    file.writelines(lines(ranked_by_loss(by_label[label], base)[:USUAL], args.prompts, base))
-    say(f"{args.worst} holds the prompts on which {label} gains least.")
 
 
 def main(argv: Sequence[str]) -> int:

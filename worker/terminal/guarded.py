@@ -16,16 +16,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NoReturn
 
-from decoding.errors import DrafthouseError
 from worker import gauges, leash
 from worker.memory import LOOK_EVERY, MemoryReader, OverLimit, limit
-from worker.spent import OverTime, ProcessTime
 from worker.terminal.ending import WRONG, ended
 
 FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 BY_THE_TERMINAL = 0x80  # SI_KERNEL: such a signal goes to the child as well, without us
 TIME_TO_OBEY = 5.0  # s after TERM: a library that is at work hears no signal
-TIME_TO_OPEN = 120.0  # s, for tokenizers and prompts
 
 _to_watcher: int | None = None  # in the child: the pipe on which it says what it may take
 
@@ -55,11 +52,6 @@ def guarded(work: Callable[[], int]) -> int:
 def allow(own: int) -> None:
     """Allow the command so many bytes from now on, and the headroom."""
     _send(f"limit {limit(own)}")
-
-
-def opening(is_opening: bool) -> None:
-    """Tell the guard that files of strangers are opened next, which must not take long, or that this is done."""
-    _send(f"opening {int(is_opening)}")
 
 
 def spare(pid: int) -> None:
@@ -94,7 +86,6 @@ class _Watcher:
         self._messages = messages
         self._gauge = MemoryReader(child)
         self._limit = limit()
-        self._opening: ProcessTime | None = None
         self._obey_by = math.inf
         self._ended_by = 0  # the signal that told us to end
         self._parts: list[Path] = []
@@ -103,11 +94,11 @@ class _Watcher:
         """Wait until the child has ended, and return its exit code."""
         while (code := self._code()) is None:
             self._listen()
-            if refusal := self._refusal():
+            if self._gauge.largest() > self._limit:
                 os.kill(self._child, signal.SIGKILL)
                 os.waitpid(self._child, 0)
                 self._clean()
-                print(refusal, file=sys.stderr)
+                print(OverLimit("The command", self._limit), file=sys.stderr)
                 return WRONG
             heard = signal.sigtimedwait((*FORWARDED, signal.SIGCHLD), LOOK_EVERY)
             if heard and heard.si_signo in FORWARDED and heard.si_code != BY_THE_TERMINAL:
@@ -129,21 +120,12 @@ class _Watcher:
         self._clean()
         return 128 + (self._ended_by or -code)
 
-    def _refusal(self) -> DrafthouseError | None:
-        if self._gauge.largest() > self._limit:
-            return OverLimit("The command", self._limit)
-        if self._opening and (self._opening.is_over or self._opening.is_stuck):
-            return OverTime("Opening these files", TIME_TO_OPEN)
-        return None
-
     def _listen(self) -> None:
         with suppress(BlockingIOError):
             for line in os.read(self._messages, 1 << 16).decode(errors="surrogateescape").splitlines():
                 match line.split(" ", 1):
                     case ["limit", value]:
                         self._limit = int(value)
-                    case ["opening", value]:
-                        self._opening = ProcessTime(self._child, TIME_TO_OPEN) if value == "1" else None
                     case ["spare", value]:
                         self._gauge.spare(int(value))
                     case ["part", value]:

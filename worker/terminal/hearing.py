@@ -31,7 +31,6 @@ from worker.jobs.comparison.messages import (
 from worker.messages import JobProgress, PairLoaded, Report
 from worker.terminal.arguments import Arguments
 from worker.terminal.ending import Interrupt
-from worker.terminal.guarded import opening
 from worker.terminal.progress import ProgressLines, described, say
 
 NAMED = 8  # reasons why samples are left out; of more only the number of samples
@@ -55,7 +54,6 @@ class Heard:
         self._decoded_count = self._tokens = 0
         self._began = 0.0  # when the first sample did
         self._reasons = 0
-        self._unseen = {p.id: "" if p.chat else p.text for p in args.prompts if args.shows_prompts}
 
     def emit(self, report: Report) -> None:
         match report:
@@ -107,9 +105,7 @@ class Heard:
     def _step(self, step: JobProgress) -> None:
         if self._interrupt.is_asked:
             raise KeyboardInterrupt
-        if step.phase == READING:
-            opening(step.done < step.due)
-        else:
+        if step.phase != READING:
             self._lines.show(step)
 
     def _loaded(self, loaded: PairLoaded) -> None:
@@ -136,10 +132,6 @@ class Heard:
         self._decoded_count += 1
         self._tokens += sample.count
         self._show(f"{self._tokens / (time.monotonic() - self._began):.0f} tokens/s, {sample.strategy}")
-        if text := sample.prompt in self._unseen and (sample.rendered or self._unseen[sample.prompt]):
-            del self._unseen[sample.prompt]
-            self._lines.close()
-            say(f"Prompt {sample.prompt}:\n{text}\n")
 
     def _broke(self, report: Broke) -> None:
         self.why = self.why or report.sentence

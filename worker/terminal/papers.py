@@ -14,24 +14,15 @@ from decoding.models.files import contents
 from decoding.papers.figure import Figure
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
-from decoding.papers.methods import methods
 from decoding.papers.shelf import Shelf
-from decoding.prompts.prompt import PromptItem, first_turns
 from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
-from worker.terminal.bench import Bench, parser_of, read_prompt_file, read_recorded
+from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import command
 
 USUAL_PROMPTS = 16
 KEPT = "evidence"  # folder of what a rerun need not make again
-PARTS = {  # of a recipe: what the evidence belongs to if one differs
-    "pair": "another pair",
-    "classifier": "another classifier",
-    "prompts": "other prompts",
-    "sampling": "another sampling",
-    "run": "another device, number format, runner or number of threads",
-}
 
 
 def run(argv: Sequence[str]) -> None:
@@ -44,37 +35,20 @@ def run(argv: Sequence[str]) -> None:
         ),
     )
     parser.add_argument("--figures", type=_figures, default=[*FIGURES.values()], metavar="LIST", help="all by default")
-    parser.add_argument(
-        "--also", type=Path, metavar="FILE", help="further prompts: disco-transfer moves a classifier between both sets"
-    )
     parser.add_argument("--out", type=Path, default=Path("papers"), metavar="DIR", help="where the figures go")
     parser.set_defaults(limit=USUAL_PROMPTS)
     args = parser.parse_args(argv)
     bench = read_recorded(args, drafting="The study of the papers")
     require_folder(args.out)
-    also = _further(args, bench.material.split) if args.also else []
-    shelf = FolderShelf(args.out / KEPT, _recipe(bench, also))
+    shelf = FolderShelf(args.out / KEPT, _recipe(bench))
 
     from worker.terminal.studying import carry_out
 
-    order = DrawFigures(
-        bench.pair,
-        bench.prompts,
-        bench.sampling,
-        shelf,
-        bench.material.prompts.name,
-        args.also.name if also else "",
-        also,
-        [figure.slug for figure in args.figures],
-    )
+    order = DrawFigures(bench.pair, bench.prompts, bench.sampling, shelf, [figure.slug for figure in args.figures])
     found = carry_out(order, bench, on_report=partial(_on_report, args.out))
     facts = {**found, **_facts(bench)}
-    if also:
-        facts["prompts"]["also"] = {"set": args.also.name, "count": len(also)}
-    text = methods(facts, found["figures"])
-    _write(args.out, "papers.json", json.dumps({**facts, "methods": text}, indent=1))
-    _write(args.out, "methods.txt", text + "\n")
-    print(f"\n{text}\n\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
+    _write(args.out, "papers.json", json.dumps(facts, indent=1))
+    print(f"\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
     if found["noise"]:
         print(f"Noisy: {found['noise']} Measured points need a quiet machine.")
 
@@ -86,12 +60,6 @@ def _on_report(out: Path, report: Report) -> None:
         print(described(figure))
         for ending, make in FILES.items() if not figure["needs"] else ():
             _write(out, f"{figure['slug']}.{ending}", make(figure))
-
-
-def _further(args: argparse.Namespace, split: str | None) -> list[PromptItem]:
-    """Read further prompts: as many, and of the same split if their file has it."""
-    every = first_turns(read_prompt_file(args.also, args.split, None))
-    return ([prompt for prompt in every if prompt.split == split] or every)[: args.limit]
 
 
 def _figures(text: str) -> list[Figure]:
@@ -107,12 +75,10 @@ class FolderShelf(Shelf):
     def __init__(self, path: Path, recipe: Mapping[str, str]) -> None:
         self.path, self.recipe = path, recipe
         own = path / "recipe"
-        known = _read(own) if own.exists() else recipe
-        others = [words for name, words in PARTS.items() if known.get(name) != recipe[name]]
-        if others:
+        if own.exists() and own.read_text() != json.dumps(recipe):
             raise BadOutput(
-                f"{path} holds evidence of {', of '.join(others)}. Give another folder with --out DIR, or remove that "
-                "one."
+                f"{path} holds evidence of another pair, classifier, sampling or device, or of other prompts. Give "
+                "another folder with --out DIR, or remove that one."
             )
 
     def read(self, name: str) -> Any:
@@ -129,47 +95,24 @@ class FolderShelf(Shelf):
         return self.path / f"{name.replace(' ', '-').replace(chr(39), '')}.json"
 
 
-def _recipe(bench: Bench, also: Sequence[PromptItem]) -> dict[str, str]:
+def _recipe(bench: Bench) -> dict[str, str]:
     """Hash each part of what decides the numbers, apart from the machine."""
-    further = [["", ""], *([prompt.id, prompt.content] for prompt in also)] if also else []
     pair, classifier = bench.pair, bench.material.classifier_at("")
     files = [path.read_bytes().hex() for path in (pair.template,) if path and path.is_file()]
     parts = {
         "pair": [*map(contents, filter(Path.is_dir, pair.folders)), *files, pair.other_tokenizer],
         "classifier": contents(classifier) if classifier else "",
-        "prompts": [*([prompt.id, prompt.content] for prompt in bench.prompts), *further],
+        "prompts": [[prompt.id, prompt.content] for prompt in bench.prompts],
         "sampling": bench.sampling.to_dict(),
         "run": [pair.device, pair.dtype, pair.runner, bench.threads],
     }
     return {name: hashlib.sha256(json.dumps(part).encode()).hexdigest() for name, part in parts.items()}
 
 
-def _read(recipe: Path) -> Mapping[str, str]:
-    """Read a recipe. One of an earlier version has no parts."""
-    try:
-        found = json.loads(recipe.read_text())
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}
-
-
 def described(figure: Mapping[str, Any]) -> str:
-    """One figure in a terminal: our points, and why they differ."""
-    head = f"{figure['slug']}: {figure['number']}, {figure['title']}"
-    if figure["needs"]:
-        return f"{head}\n  not drawn; it needs {figure['needs']}."
-    names = figure["x"]["names"]
-    lines = [
-        f"  {each['name']} ({each['origin']}): "
-        + ", ".join(f"{names[int(p['x'])] if names else format(p['x'], 'g')} {_value(p)}" for p in each["points"])
-        for each in figure["series"]
-    ]
-    return "\n".join([head, *lines, f"  {figure['why']}"])
-
-
-def _value(point: Mapping[str, Any]) -> str:
-    interval = "" if point["low"] is None else f" ({point['low']:.3g} to {point['high']:.3g})"
-    return f"{point['y']:.3g}{interval}"
+    """One figure in a terminal: why it differs from the published one, or what it lacks."""
+    needs = f"not drawn; it needs {figure['needs']}."
+    return f"{figure['slug']}: {figure['number']}, {figure['title']}\n  {needs if figure['needs'] else figure['why']}"
 
 
 def _facts(bench: Bench) -> dict[str, Any]:

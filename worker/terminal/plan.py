@@ -73,25 +73,22 @@ def remarks(found: Mapping[str, Any]) -> list[str]:
     return [*filter(None, [found["misfit"]]), *missing]
 
 
-HEAD = f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8} {'repriced':>8}   95 % interval"
+HEAD = f"{'setting':28} {'predicted':>9} {'measured':>9} {'off by':>8}   95 % interval"
 
 
 def table(settings: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     """A table of promise and truth."""
     yield HEAD
     yield from (_line(row["label"], row, "a bound, not run") for row in settings)
-    if any(row["repriced"] is not None for row in settings):
-        yield "Repriced: off by so much at the prices of these runs. The rest is a machine that changed speed."
 
 
 def _line(label: str, row: Mapping[str, Any], not_run: str) -> str:
-    words, gain, repriced = f"{label:28} {row['speedup']:9.2f}", row["measured"], row.get("repriced")
+    words, gain = f"{label:28} {row['speedup']:9.2f}", row["measured"]
     if gain is None:
-        return f"{words} {'':>9} {'':>8} {'':>8}   {not_run}"
+        return f"{words} {'':>9} {'':>8}   {not_run}"
     few, median = gain["low"] is None, gain["ratio"]
     interval = f"none of {so_few(gain['prompts'])}" if few else f"{gain['low']:.2f} to {gain['high']:.2f}"
-    again = "" if repriced is None else change(repriced / median, 1)
-    return f"{words} {median:9.2f} {change(row['speedup'] / median, 1):>8} {again:>8}   {interval}"
+    return f"{words} {median:9.2f} {change(row['speedup'] / median, 1):>8}   {interval}"
 
 
 def lines_at_load(found: Mapping[str, Any]) -> Iterator[str]:

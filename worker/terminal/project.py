@@ -10,7 +10,6 @@ from typing import Any
 
 from decoding.choice import Choice, remarks_on
 from decoding.prices.machine_card import card_called, published
-from decoding.strategies import STRATEGIES
 from worker.jobs.projection import Project
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import whole_file
@@ -44,7 +43,7 @@ def run(argv: Sequence[str]) -> None:
 
 
 def as_text(found: Mapping[str, Any]) -> str:
-    """Write the tables and the map as text."""
+    """Write the tables as text."""
     card = found["card"]
     lines = [f"{card['name']} ({card['grade']}). Simulated, not measured.", card["source"], ""]
     for batch in dict.fromkeys(row["batch"] for row in found["settings"]):
@@ -54,35 +53,12 @@ def as_text(found: Mapping[str, Any]) -> str:
     lines += remarks_on(map(Choice.of, found["settings"]))
     lines += [f"Left out: {slug} ({why})." for slug, why in found["left_out"].items()]
     lines += [found["misfit"]] if found["misfit"] else []
-    lines += ["", *drawn(found["map"])] if found["map"] else []
     return "\n".join(lines)
 
 
 def _row(row: Mapping[str, Any]) -> str:
     speeds = f"{row['tokens_per_s']:13.1f} {row['tokens_per_s_device']:10.1f} {row['speedup']:8.2f}"
     return f"  {row['label']:30} {speeds}"
-
-
-def drawn(found: Mapping[str, Any]) -> list[str]:
-    """Draw the map: a mark for the best strategy in each field, brackets around the field nearest to the pair."""
-    fields = {(each["price"], each["acceptance"]): each["best"] for each in found["fields"]}
-    prices, acceptances = sorted({price for price, _ in fields}), sorted({share for _, share in fields}, reverse=True)
-    here = found["pair"]
-    nearest = (
-        min(prices, key=lambda price: abs(price - here["price"])),
-        min(acceptances, key=lambda share: abs(share - here["acceptance"])),
-    )
-    lines = ["Best strategy by acceptance (down) and price of a draft step, as a share of a verification (across):"]
-    for share in acceptances:
-        marks = (STRATEGIES[fields[price, share]].looks.glyph for price in prices)
-        cells = (f"[{m}]" if (p, share) == nearest else f" {m} " for p, m in zip(prices, marks, strict=True))
-        lines.append(f"{share:6.2f}  " + "".join(f"{cell:^6}" for cell in cells))
-    lines.append(" " * 8 + "".join(f"{price:^6g}" for price in prices))
-    keys = (f"{STRATEGIES[slug].looks.glyph} {slug}" for slug in dict.fromkeys(fields.values()))
-    is_beyond = not min(prices) / 2 <= here["price"] <= 2 * max(prices)
-    place = f"[ ] this pair on this card: acceptance {here['acceptance']:.2f}, price {here['price']:.2f}"
-    place += ", beyond the map" * is_beyond
-    return [*lines, "", f"{place}. {', '.join(keys)}"]
 
 
 if __name__ == "__main__":

@@ -57,7 +57,6 @@ def result(document: Mapping[str, Any], palette: Palette) -> str:
         *explained,
         *remarks(strategies),
         *turn_notes(strategies),
-        *regret_notes(strategies),
     )
     lines += [palette.dim(note) for note in more]
     if noise := document.get("noise"):
@@ -81,10 +80,9 @@ def notes(baseline: str) -> list[str]:
 
 
 def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Hits, backups, lost drafts, prices and drift of each strategy that has them, under load too."""
+    """Hits, lost drafts and prices of each strategy that has them, under load too."""
     return [
         *(_hits(row) for row in strategies if row.get("hit_rate") is not None),
-        *(f"{row['label']}: {row['backups']['sentence']}" for row in strategies if row.get("backups")),
         *(f"{row['label']} {lost}" for row in strategies for lost in _lost(row)),
         *(f"{row['label']} differs by a tie in {row['tie_in']}" for row in strategies if row.get("tie_in")),
         *(
@@ -93,22 +91,11 @@ def run_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
             if row.get("captures")
         ),
         *(f"{row['label']}: {row['price']['sentence']}" for row in strategies if row.get("price")),
-        *(f"{row['label']}: {row['drift']['sentence']}" for row in strategies if row.get("drift")),
     ]
 
 
 def remarks(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
     return [f"{row['label']} {remark}" for row in strategies if (remark := _remark(row))]
-
-
-def regret_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Regret of each strategy whose bound ran, and its regret by category."""
-    found = []
-    for row in strategies:
-        if regret := row["regret"]:
-            parts = [f"{part['category'] or 'no category'} {percent(part['regret'])}" for part in regret["by_category"]]
-            found.append(regret["sentence"] + (f" By category: {', '.join(parts)}." if parts else ""))
-    return found
 
 
 def _why(row: Mapping[str, Any]) -> str:
@@ -136,32 +123,7 @@ def load_notes(document: Mapping[str, Any]) -> list[str]:
         f"goodput: requests within {promise}, and their tok/s/device"
         if promise
         else "goodput: --slo counts requests that keep a promise",
-        *_doubts([row for row in document["strategies"] if row["samples"]]),
     ]
-
-
-def _doubts(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """95 % intervals of the waiting times, one line for all rows of which the same is true."""
-    found: dict[str, list[str]] = {}
-    for row in rows:
-        found.setdefault(_doubt(row), []).append(row["label"])
-    return [f"{', '.join(labels)}, 95 % intervals: {words}" for words, labels in found.items()]
-
-
-def _doubt(row: Mapping[str, Any]) -> str:
-    times = {"in the queue": row["queued_ms"], "first token": row["ttft_ms"], "per token": row["tpot_ms"]}
-    times |= {"gap": row["gap_ms"], "end to end": row["e2e_ms"]}
-    asked = [(name, p, each["intervals"][p]) for name, each in times.items() if each for p in _shown(name)]
-    known = [f"{name} {p} {' to '.join(map(ms, found))} ms" for name, p, found in asked if found]
-    missing = ", ".join(sorted({p for _, p, found in asked if not found}))
-    why = "none, for requests of an open loop share one queue" if row["rate"] else f"too few prompts for {missing}"
-    few = [why] if missing else []
-    return " · ".join([*known, *few])
-
-
-def _shown(name: str) -> tuple[str, ...]:
-    """Percentiles of a waiting time that the table shows."""
-    return ("p99",) if name == "gap" else ("p50", "p95")
 
 
 def turn_notes(strategies: Sequence[Mapping[str, Any]]) -> list[str]:

@@ -9,12 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from decoding.disco.cards import DESIGNS, OURS, SOURCES, sharing_sentence
-from decoding.disco.texts import Texts, texts_of
-from decoding.errors import BadPrompts
-from decoding.prompts.prompt import PromptItem
 from decoding.words import percent
 from worker.jobs.training import Train
-from worker.terminal.bench import Bench, parser_of, read_prompt_file, read_recorded
+from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import command
 from worker.terminal.options import BadArguments
@@ -28,12 +25,6 @@ def run(argv: Sequence[str]) -> None:
         takes_split=False,
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where it is stored, beside the target unless given")
-    parser.add_argument(
-        "--also", type=Path, action="append", default=[], metavar="FILE", help="prompts to try it on, not to train on"
-    )
-    parser.add_argument(
-        "--texts", type=Path, metavar="FILE", help="a trace of compare: texts that are in it are not written again"
-    )
     parser.add_argument("--design", choices=tuple(DESIGNS), default=OURS, help=_designs())
     parser.add_argument(
         "--start", type=Path, metavar="DIR", help="a classifier of the same design, for any pair, to begin from"
@@ -41,8 +32,6 @@ def run(argv: Sequence[str]) -> None:
     args = parser.parse_args(argv)
     drafting = "" if args.design == SOURCES else f"Training a classifier of the design {args.design}"
     bench = read_recorded(args, drafting=drafting)
-    others = {path.name: _tested_on(read_prompt_file(path, None, args.limit)) for path in args.also}
-    texts = _texts(args.texts) if args.texts else {}
     out = args.out or _beside(bench)
     require_folder(out)
 
@@ -51,7 +40,7 @@ def run(argv: Sequence[str]) -> None:
     pair, start = bench.pair, str(args.start) if args.start else None
     if start:
         pair = replace(pair, classifiers={start: args.start})
-    order = Train(pair, bench.prompts, bench.sampling, out, args.design, start, others, texts)
+    order = Train(pair, bench.prompts, bench.sampling, out, args.design, start)
     carry_out(order, bench)
     print(card_as_text(json.loads((out / "card.json").read_text(encoding="utf-8"))))
     print(f"\nStored in {out}.")
@@ -71,19 +60,6 @@ def _designs() -> str:
     return f"{'. '.join(f'{name}: {words}' for name, words in DESIGNS.items())}. %(default)s by default"
 
 
-def _texts(path: Path) -> Texts:
-    try:
-        with path.open(encoding="utf-8") as file:
-            return texts_of(file, path.name)
-    except (OSError, UnicodeDecodeError) as error:
-        raise BadPrompts(f"{path} cannot be read ({error}); give a trace that compare wrote.") from None
-
-
-def _tested_on(prompts: Sequence[PromptItem]) -> Sequence[PromptItem]:
-    """The test split where there are splits."""
-    return [prompt for prompt in prompts if prompt.split == "test"] or prompts
-
-
 def card_as_text(card: Mapping[str, Any]) -> str:
     found, costs = card["metrics"], card["costs"]
     lines = [
@@ -95,12 +71,10 @@ def card_as_text(card: Mapping[str, Any]) -> str:
         f"{'what it looks at':20} {found['auc']:6.3f} {found['f1']:6.3f} {found['bce']:6.3f}   "
         f"calibration error {found['calibration_error']:.3f}, precision {found['precision']:.3f}, "
         f"recall {found['recall']:.3f}",
-        *(f"{name:20} {r['auc']:6.3f} {r['f1']:6.3f} {r['bce']:6.3f}" for name, r in card["ablations"].items()),
         "",
         "predicted speed-up over autoregressive, test prompts, at settings tuned on others"
         " (best: chosen on the test prompts themselves)",
         *(f"  {name:18} {speedup:5.2f}" for name, speedup in card["predicted"].items()),
-        *_elsewhere(card["elsewhere"]),
         *filter(None, [sharing_sentence(card)]),
         "",
         _costs(costs),
@@ -114,20 +88,6 @@ def _costs(costs: Mapping[str, Any]) -> str:
         return f"{verification}; a copied token takes no pass of its own"
     decision, token = costs["decision"] * 1e6, costs["draft"] * 1e6
     return f"one decision costs {decision:.1f} µs, one drafted token {token:.0f} µs, {verification}"
-
-
-def _elsewhere(others: Mapping[str, Any]) -> list[str]:
-    """Show the classifier's worth on prompts of other kinds."""
-    if not others:
-        return []
-    names = list(next(iter(others.values()))["predicted"])
-    lines = ["", f"{'used on other prompts':24} {'AUC':>6} " + " ".join(f"{name:>15}" for name in names)]
-    for name, found in others.items():
-        speeds = found["predicted"]
-        lines.append(f"{name:24} {found['auc']:6.3f} " + " ".join(f"{speeds[name]:15.2f}" for name in names))
-        if max(speed for name, speed in speeds.items() if name.startswith("disco")) < 1.0:
-            lines.append(f"  slower than autoregressive on {name}: train another classifier there")
-    return lines
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ read it too, behind a mask, so they erase a text before the next one begins.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import copy
 from functools import cached_property, lru_cache
 
 import torch
@@ -112,12 +111,6 @@ class Rows:
     def seen(self) -> Sequence[Tensor]:
         """The slots up to these rows, keys and values of each layer in turn."""
         return self.cache.values.flatten(0, 1).unsqueeze(1).narrow(3, 0, self.start + self.count).unbind(0)
-
-    def over(self, new: Sequence[Tensor], seen: Sequence[Tensor]) -> Rows:
-        """Return the same rows over other slots."""
-        rows = copy(self)
-        rows.new, rows.seen = new, seen
-        return rows
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
         """[count, 2, kv_heads, head_dim]"""

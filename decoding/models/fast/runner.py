@@ -45,8 +45,6 @@ class RunnerModel(Protocol):
 class FastRunner:
     """A model with one cache."""
 
-    reads_trees_at_once = True
-
     def __init__(self, model: RunnerModel, cache: Cache, context: int) -> None:
         """`context` is the most tokens that its text can have; the cache holds them."""
         self.model = model

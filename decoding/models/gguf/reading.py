@@ -1,4 +1,4 @@
-"""A GGUF file made into a model folder: weights dequantised, tokenizer written and checked.
+"""A GGUF file made into a model folder: weights dequantised, tokenizer written.
 
 One slice of one tensor is in memory at a time.
 """
@@ -22,7 +22,7 @@ from decoding.models.folder import inspect
 from decoding.models.gguf.config import ROPE_DIVISORS, TAKE_FOLDER, config_of, names_of
 from decoding.models.gguf.header import FORMATS, GgufHeader, GgufTensor, read_gguf
 from decoding.models.gguf.origin import GgufOrigin
-from decoding.models.gguf.tokenizer import FileVocabulary, check_tokenizer, write_tokenizer
+from decoding.models.gguf.tokenizer import FileVocabulary, write_tokenizer
 
 SLICE = 1 << 22  # numbers
 WIDTHS = {"F32": 4, "F16": 2, "BF16": 2}  # formats that a folder has too, and their bytes
@@ -56,8 +56,7 @@ def write_folder(file: Path, folder: Path, on_tensor: Callable[[int, int], None]
     except _TooLarge:
         _write_weights(file, weights, _planned(header, names, config, "F32"), on_tensor)
     GgufOrigin(header.format, header.size).write(folder)
-    facts = inspect(folder)  # refuses what belongs to different models
-    check_tokenizer(vocabulary, tokenizer_of(facts).encode)
+    tokenizer_of(inspect(folder))  # refuses what belongs to different models, and a tokenizer that cannot be built
 
 
 class _TooLarge(Exception):

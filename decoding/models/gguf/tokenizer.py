@@ -1,4 +1,4 @@
-"""tokenizer.json of the tokenizer in a GGUF file, checked against a second reading of the file's own merges or scores.
+"""tokenizer.json of the tokenizer in a GGUF file.
 
 A GGUF file has no rules for how text is split; it names them. A name that is not known here is refused: any other rules
 would give other token ids.
@@ -7,15 +7,11 @@ would give other token ids.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
-
-import regex  # type: ignore[import-untyped]  # the splitting rules need its \p{L}; transformers wants it too
-from tokenizers.pre_tokenizers import ByteLevel
 
 from decoding.errors import BadCheckpoint
 from decoding.models.gguf.config import TAKE_FOLDER
@@ -31,13 +27,6 @@ ENDS_BY_TEXT = ("<|eot_id|>", "<|im_end|>", "<|end|>", "<end_of_turn>", "<|endof
 SPACE = "▁"
 LONGEST_TOKEN = 512  # characters; runs of spaces have 256, and each way to cut a token in two is looked at
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True}
-PROBE = (
-    "def add(a, b):\n    return a + b\n\n\n# don't, I'LL and we've\t\ttabs  \n  \r\n end   of",
-    "3 33 333 3333 33333 3.14159 1,234,567 x2y3 0xFF",
-    "naïve Straße, İstanbul. Привет, мир! 我想在apple工作1314天～ こんにちは 한국어 हिन्दी",
-    "🚀 😶 \u200b\u00a0 camelCaseHTTPServer SCREAMING_SNAKE https://example.org/a?b=c&d=%20",
-    "   three before, three after   ", "\n", " ", "a", "{\"key\": [1, 2, null]}\n</div>  <b>x</b>",
-)  # fmt: skip
 
 
 def write_tokenizer(vocabulary: FileVocabulary, folder: Path) -> None:
@@ -54,20 +43,9 @@ def write_tokenizer(vocabulary: FileVocabulary, folder: Path) -> None:
 SPECIAL = {"bos": "bos", "eos": "eos", "unk": "unknown", "pad": "padding"}
 
 
-def check_tokenizer(vocabulary: FileVocabulary, encode: Callable[[str], list[int]]) -> None:
-    """Compare ids of the written tokenizer with those that the file's merges or scores give."""
-    added = [vocabulary.tokens[id] for id in sorted(vocabulary.added)]
-    for text in (*PROBE, *(f"a {token} b" for token in added[:: max(1, len(added) // 50)])):
-        if encode(text) != (wanted := vocabulary.encode(text)):
-            raise BadCheckpoint(
-                f"The tokenizer made from {vocabulary.header.name} reads {text[:30]!r} as {encode(text)[:12]}, and the "
-                f"file's own {vocabulary.rules} give {wanted[:12]}. {TAKE_FOLDER}"
-            )
-
-
 @dataclass(frozen=True)
 class FileVocabulary:
-    """The tokens of a file, and the two readings of how they are put together."""
+    """The tokens of a file, and how they are put together."""
 
     header: GgufHeader
 
@@ -107,10 +85,6 @@ class FileVocabulary:
         if model not in ("gpt2", "llama"):
             raise _refusal(self.header, f"is of the kind {model!r:.30}, not byte-level BPE or SentencePiece")
         return bool(model == "llama")
-
-    @property
-    def rules(self) -> str:
-        return "scores" if self.is_of_scores else "merges"
 
     @cached_property
     def cuts(self) -> tuple[tuple[str, ...], bool]:
@@ -152,8 +126,6 @@ class FileVocabulary:
         named = [self._value(f"{name}_token_id") for name in ENDS]
         by_text = [id for id, special in self.added.items() if special and self.tokens[id] in ENDS_BY_TEXT]
         return sorted({id for id in named if type(id) is int and 0 <= id < len(self.tokens)} | set(by_text))
-
-    # ---- as the tokenizers library reads it
 
     def document(self) -> dict[str, Any]:
         model = {
@@ -210,76 +182,6 @@ class FileVocabulary:
         a, b = ({"Sequence": {"id": name, "type_id": kind}} for kind, name in enumerate("AB"))
         tokens = {begin: {"id": begin, "ids": [self._value("bos_token_id")], "tokens": [begin]}}
         return {"type": "TemplateProcessing", "single": [first, a], "pair": [first, a, b], "special_tokens": tokens}
-
-    # ---- as llama.cpp reads it
-
-    def encode(self, text: str) -> list[int]:
-        """Ids of a text by the file's own merges or scores, slowly."""
-        found = []
-        for piece in self._parts.split(text):
-            if piece in self._added_ids:
-                found.append(self._added_ids[piece])
-            elif piece and self.is_of_scores:
-                found += self._by_scores((SPACE if self.adds_space else "") + piece.replace(" ", SPACE))
-            elif piece:
-                found += [id for word in self._words(piece) for id in self._by_merges(word)]
-        return found
-
-    @cached_property
-    def _added_ids(self) -> dict[str, int]:
-        return {self.tokens[id]: id for id in self.added}
-
-    @cached_property
-    def _parts(self) -> Any:
-        longest_first = sorted(self._added_ids, key=len, reverse=True)
-        return regex.compile(f"({'|'.join(map(regex.escape, longest_first))})" if longest_first else "(?!)()")
-
-    def _words(self, text: str) -> list[str]:
-        words = [text]
-        for cut in self.cuts[0]:
-            # What no rule takes is a word too.
-            words = [one for word in words for one in regex.split(f"({cut})", word) if one]
-        return words
-
-    def _by_merges(self, word: str) -> list[int]:
-        signs = "".join(part for part, _ in ByteLevel(add_prefix_space=False, use_regex=False).pre_tokenize_str(word))
-        if self.cuts[1] and signs in self.ids:
-            return [self.ids[signs]]
-        ranks = self._ranks
-        return [self._id(part) for part in _joined(list(signs), lambda a, b: ranks.get((a, b)))]
-
-    def _id(self, part: str) -> int:
-        if part not in self.ids:
-            raise _refusal(self.header, f"has no token for the byte {part!r}")
-        return self.ids[part]
-
-    @cached_property
-    def _ranks(self) -> dict[tuple[str, str], float]:
-        return {pair: rank for rank, pair in reversed(list(enumerate(self.merges)))}
-
-    def _by_scores(self, text: str) -> list[int]:
-        def rank(left: str, right: str) -> float | None:
-            id = self.ids.get(left + right)
-            return None if id is None or self.kinds[id] != NORMAL else -self.scores[id]
-
-        return [id for part in _joined(list(text), rank) for id in self._of_part(part)]
-
-    def _of_part(self, part: str) -> list[int]:
-        if (id := self.ids.get(part)) is not None and self.kinds[id] == NORMAL:
-            return [id]
-        return [self._id(f"<0x{byte:02X}>") for byte in part.encode()]
-
-
-def _joined(parts: list[str], rank: Callable[[str, str], float | None]) -> Sequence[str]:
-    """Join neighbours, the pair of the least rank first and of equal ones the first, until none has a rank."""
-    while len(parts) > 1:
-        ranks = [rank(left, right) for left, right in pairwise(parts)]
-        known = [(value, at) for at, value in enumerate(ranks) if value is not None]
-        if not known:
-            break
-        _, at = min(known)
-        parts[at : at + 2] = [parts[at] + parts[at + 1]]
-    return parts
 
 
 def _write(file: Path, document: object) -> None:

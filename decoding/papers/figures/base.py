@@ -11,13 +11,12 @@ from decoding.drafting import fan_outs as fanout
 from decoding.drafting.fan_outs import FanOut
 from decoding.papers.batches import BACKUPS, Backup, ByBatch
 from decoding.papers.bootstrap import Estimate, estimate, median
-from decoding.papers.figure import Evidence, Series
+from decoding.papers.figure import Evidence
 from decoding.papers.outcomes import Outcomes, OutcomeTally, guesses, play, total
-from decoding.papers.settings import BATCHES, Origin
+from decoding.papers.settings import Origin
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.trace.theory import Speculation, power_law, without_hits
-from decoding.words import change
 
 LOOKAHEAD, BUDGET = 7, 24  # of the reference code's commands: three branches for each accepted count
 DEEPEST = 8  # lookaheads among which the best is taken
@@ -84,12 +83,6 @@ def faster(costs: CostModel, one: Counts, other: Counts, sees: str = "nothing") 
     """Replayed speed of one over the other's, prompt by prompt. `sees` is what the one looks at after each token."""
     pairs = zip(one.parts, other.parts, strict=True)
     return median([costs.seconds(theirs) / costs.seconds(ours, sees) for ours, theirs in pairs])
-
-
-def off(run: Series, expected: Series) -> str:
-    """How far a run was from what was expected: +2 % at 1, −7 % at 2, … texts at once."""
-    pairs = zip(BATCHES, run.points, expected.points, strict=True)
-    return ", ".join(f"{change(ours.y / theirs.y)} at {batch}" for batch, ours, theirs in pairs)
 
 
 @dataclass(frozen=True)

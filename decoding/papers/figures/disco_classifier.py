@@ -56,32 +56,6 @@ def _bin(said: float) -> int:
 
 
 def transfer(evidence: Evidence) -> FigurePart:
-    return _across_sets(evidence) if evidence.also else _across_categories(evidence)
-
-
-def _across_sets(evidence: Evidence) -> FigurePart:
-    """As published: train on each set, judge on each."""
-    found, names = evidence.transferred, evidence.names_of_sets
-    shown = [
-        series(
-            f"DISCO, trained on {trained}",
-            "replayed",
-            [(number, found[trained, judged]) for number, judged in enumerate(names)],
-            is_line=False,
-        )
-        for trained in names
-    ]
-    kept = min(found[trained, judged].value / found[judged, judged].value for trained in names for judged in names)
-    return FigurePart(
-        shown,
-        f"A classifier of the other set keeps at least {100 * kept:.0f} % of the speed of a set's own. Each trains on "
-        "half of its set and judges the other halves, stopping by price; the paper moves a classifier between data "
-        "sets of one domain and stops at a threshold. Its points were not read.",
-        names,
-    )
-
-
-def _across_categories(evidence: Evidence) -> FigurePart:
     names = sorted(evidence.categories)
     rows = [(number, _over_static(evidence, evidence.categories[name])) for number, name in enumerate(names)]
     shown = [
@@ -93,8 +67,7 @@ def _across_categories(evidence: Evidence) -> FigurePart:
         shown,
         f"One classifier serves every category. It is worth least on {names[worst[0]]}, with "
         f"{worst[1]['priced'].value:.2f} times the lookahead that is best there. The paper moves a classifier between "
-        "data sets of one domain; the points were not read. To draw that, give a further set: --also FILE, or Further "
-        f"prompts of the form. {evidence.misfit}",
+        "data sets of one domain; the points were not read. {evidence.misfit}",
         names,
     )
 
@@ -127,8 +100,8 @@ FIGURES = (
         x=Axis(""),
         y=Axis("speed / best static lookahead", "times"),
         draw=transfer,
-        needs=("sets to move between",),
-        uses=("study", "costs", "also_study"),
+        needs=("a classifier", "several categories"),
+        uses=("study", "costs"),
         unpublished=NOT_READ,
     ),
 )

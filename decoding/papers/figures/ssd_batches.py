@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from decoding.papers.batches import Backup, ByBatch, RunBatches
+from decoding.papers.batches import Backup, ByBatch
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Point, Series, published, series
-from decoding.papers.figures.base import NOT_RUN, Drafting, Formula, by_batch, off
+from decoding.papers.figures.base import NOT_RUN, Formula, by_batch
 from decoding.papers.outcomes import total
 from decoding.papers.settings import BATCHES
 from decoding.trace.theory import critical_batch
@@ -33,9 +33,14 @@ PAPER = {  # texts at once, tokens/s of each, tokens/s of each GPU
 def by_backup(evidence: Evidence) -> FigurePart:
     every = by_batch(evidence)
     shown = [_with_backup(each, backup) for each in every for backup in BACKUP_NAMES]
-    if (ran := evidence.ran_together) is None:
+    if evidence.ran_together is None:
         return FigurePart(shown, f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}")
-    return FigurePart(shown, _why_by_backup(ran, Formula(evidence, evidence.greedy), *shown[::2]))
+    return FigurePart(
+        shown,
+        "Measured: the fastest SSD that ran, over the fastest fixed lookahead beside it. Our texts share branches, "
+        "which go to the likeliest outcomes of all. The formula leaves out messages, prompts of new texts, and what a "
+        "verification takes longer while the draft prepares beside it; the simulation has prices for these.",
+    )
 
 
 def _with_backup(each: ByBatch, backup: Backup) -> Series:
@@ -45,26 +50,6 @@ def _with_backup(each: ByBatch, backup: Backup) -> Series:
         ratio = each.ratio(ahead, plain)
         points.append(Point(batch, ratio.value, ratio.low, ratio.high, each.label(ahead, plain)))
     return Series(BACKUP_NAMES[backup], each.origin, points)
-
-
-def _why_by_backup(ran: RunBatches, formula: Formula, by_formula: Series, simulated: Series, run: Series) -> str:
-    """Say what formula and simulation expected of the runs with the model as backup."""
-    found = [ran.ahead(batch, "neural") for batch in BATCHES]
-    expected = [total(formula.tallies(Drafting(int(choice.params["lookahead"]), 1))).hit_rate for choice in found]
-    hits = [
-        f"{100 * ran.hit_rate(choice):.0f} and {100 * share:.0f} % at {batch}"
-        for batch, choice, share in zip(BATCHES, found, expected, strict=True)
-    ]
-    slower = ", ".join(f"{ran.slower(choice):.1f}" for choice in found)
-    return (
-        "Measured: the fastest SSD that ran, over the fastest fixed lookahead beside it. With the model as backup the "
-        f"runs are off the formula by {off(run, by_formula)} texts at once, and off the simulation by "
-        f"{off(run, simulated)}. Hit rates of "
-        f"run and formula: {'; '.join(hits)}. Our texts share branches, which go to the likeliest outcomes of all. The "
-        f"formula leaves out messages, prompts of new texts, and that a verification takes {slower} times as long here "
-        "while the draft prepares beside it. The simulation has prices for these; those of joint passes were measured "
-        "at another time."
-    )
 
 
 def by_devices(evidence: Evidence) -> FigurePart:
@@ -86,7 +71,13 @@ def over_plain(each: ByBatch) -> Estimate:
 def user_against_device(evidence: Evidence) -> FigurePart:
     formula, simulated, *run = map(_series, by_batch(evidence))
     shown = [*formula[:1], *simulated[:2], *run[0]] if run else [*formula, *simulated[:2]]
-    return FigurePart(shown, _why_of_users(formula, simulated, *run))
+    undrafted = (*run, formula)[0][2].points[-1]
+    return FigurePart(
+        shown,
+        f"{'' if run else f'{NOT_RUN} '}Without a draft {BATCHES[-1]} texts give {undrafted.y:.1f} times the tokens/s "
+        f"of one here and {WIDEST:.1f} times in the paper. Ours divides SSD by two devices, one for the draft, and the "
+        "paper by five GPUs.",
+    )
 
 
 def _series(each: ByBatch) -> list[Series]:
@@ -101,22 +92,6 @@ def _series(each: ByBatch) -> list[Series]:
 def _point(gain: Estimate, batch: int, devices: int) -> Point:
     device = gain.times(batch / devices)
     return Point(gain.value, device.value, device.low, device.high, f"batch {batch}")
-
-
-def _why_of_users(formula: Sequence[Series], simulated: Sequence[Series], run: Sequence[Series] = ()) -> str:
-    if run:
-        words = (
-            f"SSD's runs are off the formula by {off(run[0], formula[0])} texts at once, and off the simulation by "
-            f"{off(run[0], simulated[0])}. SD's runs are off the simulation by {off(run[1], simulated[1])}."
-        )
-    else:
-        words = f"Corollary 16, and the simulator, at prices measured here. {NOT_RUN}"
-    alone_at_most = (run or formula)[2].points[-1]
-    return (
-        f"{words} Without a draft {BATCHES[-1]} texts give {alone_at_most.y:.1f} times the tokens/s of one here and "
-        f"{WIDEST:.1f} times in the paper. Ours divides SSD by two devices, one for the draft, where the paper divides "
-        "by five GPUs."
-    )
 
 
 def _ratios(
@@ -140,39 +115,18 @@ def theorem_17(evidence: Evidence) -> FigurePart:
     formula = Formula(evidence, evidence.greedy)
     both = [formula.tuned(1, is_random=is_random) for is_random in (False, True)]
     critical = critical_batch(*(formula.speculation(way, total(formula.tallies(way))) for way in both))
-    return FigurePart(shown, _why_of_backups(critical, *shown))
+    left_out = "" if shown[2:] else f"{NOT_RUN} "
+    return FigurePart(
+        shown,
+        "Below 1 random tokens win; in the paper they do from 2 texts on. At prices of one text alone, b* is "
+        f"{'beyond any batch' if math.isinf(critical) else math.ceil(critical)}. {left_out}It depends on what a draft "
+        "costs beside a verification and on the hit rate under each backup.",
+    )
 
 
 def _of_backups(each: ByBatch, batch: int) -> Estimate:
     """The fastest with one backup over the fastest with the other."""
     return each.ratio(each.ahead(batch, "neural"), each.ahead(batch, "random"))
-
-
-def _why_of_backups(critical: float, *shown: Series) -> str:
-    sources = ("By the formula random tokens win", "by the simulator", "in the runs")
-    points = "; ".join(f"{words} {_where(each.points)}" for words, each in zip(sources, shown, strict=False))
-    left_out = "" if shown[2:] else f"{NOT_RUN} "
-    return (
-        f"{points}; in the paper from 2 texts on. At prices of one text alone, b* is {_batch(critical)}. "
-        f"{left_out}It depends on what a draft costs beside a verification and on the hit rate "
-        "under each backup."
-    )
-
-
-def _where(points: Sequence[Point]) -> str:
-    """Batch sizes at which random tokens win."""
-    won = [point.x for point in points if point.y < 1]
-    if not won:
-        return "at no batch size"
-    if len(won) > 1 and won == [point.x for point in points][-len(won) :]:
-        return f"from {_batch(won[0])} on"
-    names = [f"{batch:g}" for batch in won]
-    listed = " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
-    return f"with {listed} text{'s' * (won != [1])}"
-
-
-def _batch(texts: float) -> str:
-    return "beyond any batch" if math.isinf(texts) else f"{math.ceil(texts)} text{'s' * (texts > 1)}"
 
 
 FIGURES = (

@@ -37,7 +37,7 @@ def by_temperature(evidence: Evidence) -> FigurePart:
             series("ours, geometric", "theory", shaped),
             *(series(f"ours, {name}, run here", "measured", _by_fan_out(ran, name)) for name in FAN_OUTS if ran),
         ],
-        f"{_told(ran) if ran else NOT_RUN} Theorem 7 at prices measured here; SSD drafts {ahead} "
+        f"{'' if ran else f'{NOT_RUN} '}Theorem 7 at prices measured here; SSD drafts {ahead} "
         f"token{'s' * (ahead != 1)} at temperature 0 and SD {plain_k}, each its best. The geometric fan-out changes "
         f"this speed by {signed(gains[0])} % there and {signed(gains[-1])} % at 1, against {signed(PAPER[0])} and "
         f"{signed(PAPER[-1])} in the paper. "
@@ -48,14 +48,6 @@ def by_temperature(evidence: Evidence) -> FigurePart:
 
 def _by_fan_out(ran: ByTemperature, name: str) -> list[tuple[float, Estimate]]:
     return [(temperature, found[name]) for temperature, found in ran.items()]
-
-
-def _told(ran: ByTemperature) -> str:
-    gains = [100 * (found["geometric"].value / found["uniform"].value - 1) for found in (ran[0.0], ran[1.0])]
-    return (
-        f"Run here, the geometric fan-out changes the speed by {signed(gains[0])} % at temperature 0 and "
-        f"{signed(gains[1])} % at 1."
-    )
 
 
 SETS = ("HumanEval", "UltraFeedback", "Alpaca", "GSM8K", "mean of all")

@@ -36,7 +36,7 @@ from decoding.replay.ssd.playing import (
 )
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy
-from decoding.ssd.policy.together import Experience, RowBudget, Trial, shared_out
+from decoding.ssd.policy.together import Experience, RowBudget, shared_out
 from decoding.trace.events import Event, Finished, Origin, Outcome, Started, Verified
 
 NOTHING = SimulatedDraft((), "none", "", 0, None)
@@ -97,7 +97,7 @@ class SharedRounds:
         breadth = Breadth(lambda branches: ns(self.step_s(branches)))
         branches = plan.settings.branches and plan.settings.branches * (1 if shares_branches else users)
         self.budget = RowBudget(branches, placement.beside, breadth)
-        self.experience = Experience(breadth, trial=Trial(self.clock.now))
+        self.experience = Experience(breadth)
 
     def step(self, every: Sequence[TextAtLoad]) -> None:
         """Play a round of all texts whose prompts are read, beside the next pieces of the other prompts."""

@@ -21,7 +21,6 @@ PRIOR_TOKENS = 24.0
 PRIOR_ACCEPTANCE = {
     "neural": 0.8,
     "auto": 0.7,
-    "by-batch": 0.7,
     "ngram": 0.5,
     "random": 0.02,
     "copy": 0.6,

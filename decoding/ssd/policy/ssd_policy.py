@@ -29,7 +29,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.misses import Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import planner_for
-from decoding.ssd.policy.together import Experience, RowBudget, Trial
+from decoding.ssd.policy.together import Experience, RowBudget
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
@@ -92,7 +92,6 @@ class SsdPolicy:
         self._random_tokens = plan.random_tokens and partial(plan.random_tokens, seed)
         self._wanted = settings.backup
         self._batch = SINGLE
-        self._trial: Trial | None = None  # of backups, with the other texts of a batch
         self._misses = Misses()
         self._never_waits = settings.backup == "copy-or-random"
         self._judge = plan.judge
@@ -105,7 +104,7 @@ class SsdPolicy:
         what they have in common, or from this experience."""
         self._batch, found = batch, experience or batch.common(Experience)
         self.budget = RowBudget(self.budget.branches, hides, found.breadth)
-        self._misses, self._trial = found.misses, found.trial if self._wanted == "auto" else None
+        self._misses = found.misses
 
     def read(self, text: Sequence[int]) -> None:
         """Begin the sample with its prompt."""
@@ -138,11 +137,9 @@ class SsdPolicy:
         return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.waiting)
 
     def backup(self, room: int) -> Backup:
-        """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so they decide
-        together: by trial, or as Theorem 17 says of so many."""
-        if self._trial and self._batch.running > 1:
-            return self._trial.backup(self._batch.round)
-        if self._wanted == "auto" or self._wanted == "by-batch":
+        """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so `auto`
+        does as Theorem 17 says of so many."""
+        if self._wanted == "auto":
             return self._misses.choose(self._batch.running) if room else "neural"
         return "copy" if self._wanted == "copy-or-random" else self._wanted
 
@@ -250,8 +247,6 @@ class SsdPolicy:
         if answer:
             waited_ns = len(draft.tokens) * self.pace.token_ns if answer == MODEL else 0.0
             self._misses.note_round(answer, accepted + 1, took_ns, waited_ns)
-        if self._trial and self._batch.running > 1:
-            self._trial.note(self._batch.round, accepted + 1)
         self.echoes.follow(self.text)
         if self._copier:
             self._copier.follow(self.text)

@@ -41,7 +41,7 @@ const LUCK = { hit: "●", miss: "×" };
 export function draw(picture, { state, chosen, onRound }) {
   const zero = state.prefillNs;
   plot(picture, {
-    x: { ...spanOf(state.rounds, zero), rest: spanOf(around(state.rounds, chosen), zero), link: "ms", format: (value) => `${grouped(value)} ms` },
+    x: { ...spanOf(around(state.rounds, chosen), zero), link: "ms", format: (value) => `${grouped(value)} ms` },
     rows: [hasDraft(state.rounds) ? "draft" : "", "target"], height: 92, right: 1, isByColumn: true, head: (value) => `${value.toFixed(2)} ms`,
     layers: [({ x, y, left, right }) => {
       const at = (ns) => x((ns - zero) / 1e6);

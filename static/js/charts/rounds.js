@@ -6,6 +6,7 @@ import { key } from "../core/picture.js";
 import { plot } from "../core/plot.js";
 import { table as made } from "../core/tables.js";
 import { counted, ms } from "../core/words.js";
+import { inSteps } from "../live/room.js";
 
 export const on = { text: 1 };
 export const term = "round";
@@ -55,9 +56,7 @@ const pointOf = (round, i, onRound) => ({ x: i + 0.5, y: round.accepted, open: (
 /** Under way there is room for rounds to come, so that not each of them moves all columns. */
 function roomFor({ rounds, reason }) {
   const least = Math.max(rounds.length, FEWEST);
-  if (reason !== null) return least;
-  const power = 2 ** Math.ceil(Math.log2(least));
-  return least <= power * 0.75 ? power * 0.75 : power;
+  return reason === null ? inSteps(least) : least;
 }
 
 /** Of one round, what it adds to each shape. */

@@ -33,7 +33,7 @@ export function draw(picture, data) {
     sketch("path", { class: "one", d: why.baseline ? `M${x(why.baseline)},0V${height - 20}` : null }),
     why.baseline ? sketch("text", { x: x(why.baseline), y: height - 4, "text-anchor": "middle" }, "autoregressive") : null,
     ...bars.map((bar, i) => fall(bar, bars[i + 1], x, i * ROW + 8, strategy)),
-    layField(picture, { axis, whole: axis, isFixed: true, isCloud: true, scale: { x, left: 0, right: width, top: 0, bottom: height },
+    layField(picture, { axis, isCloud: true, scale: { x, left: 0, right: width, top: 0, bottom: height },
       series: [{ name: "", points: bars.map((bar, i) => ({ x: bar.to, y: i, at: [x(bar.to), i * ROW + 19], text: wordsOf(bar), open: bar.open })) }] }));
 }
 

@@ -12,13 +12,12 @@ let cursor = null; // { link, value, point of a cloud, from: where a drag began 
 /**
  * @typedef {{x: number, y: number, text?: string, open?: string | (() => void), look?: () => void, at?: [number, number]}} Point
  * @typedef {{name: string, points: Point[]}} Series
- * @typedef {{axis: {low: number, high: number, link?: string}, whole: {low: number, high: number}, scale: any,
- *   series: Series[], isCloud?: boolean, isByColumn?: boolean, head?: (value: number) => string, isFixed?: boolean, rest?: {low: number, high: number}}} Field
+ * @typedef {{axis: {low: number, high: number, link?: string}, scale: any, series: Series[], isCloud?: boolean, isByColumn?: boolean,
+ *   head?: (value: number) => string}} Field
  */
 
 /** Lay a field, and return the sketch of the cursor in it, which is a picture's last child. `isCloud`: one point is read at
- * a time, not one of each series. `isByColumn`: a click above or below a point opens it too; a pointer there calls its `look`. `isFixed`: its axis does not
- * zoom. `rest`: what is shown of it at rest, if not all. */
+ * a time, not one of each series. `isByColumn`: a click above or below a point opens it too; a pointer there calls its `look`. */
 export function layField(picture, field) {
   fields.set(picture, field);
   if (!picture.hasAttribute("tabindex") && field.series.some(({ points }) => points.length)) picture.setAttribute("tabindex", "0");
@@ -26,7 +25,7 @@ export function layField(picture, field) {
 }
 
 export const fieldOf = (picture) => fields.get(picture);
-export const linkOf = (picture) => fields.get(picture)?.whole.link ?? picture;
+export const linkOf = (picture) => fields.get(picture)?.axis.link ?? picture;
 
 /** The part of an axis that is shown: all of it, until somebody zooms. */
 export function shownOf(picture, axis) {
@@ -38,17 +37,11 @@ export function shownOf(picture, axis) {
 
 /** Show this part of a picture's axis, and of all axes that are linked with it; null shows the whole. */
 export function zoom(picture, window) {
-  const { whole, rest } = fieldOf(picture), link = linkOf(picture);
-  const length = window && Math.min(window.high - window.low, whole.high - whole.low);
-  if (!window || (!rest && length >= (whole.high - whole.low) * 0.999)) windows.delete(link);
-  else {
-    const low = Math.min(Math.max(window.low, whole.low), whole.high - length);
-    windows.set(link, { low, high: low + length });
-  }
+  const link = linkOf(picture);
+  if (window) windows.set(link, window);
+  else windows.delete(link);
   changed(link);
 }
-
-export const isZoomed = (picture) => windows.has(linkOf(picture));
 
 // ---- series
 

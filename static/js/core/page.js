@@ -1,4 +1,4 @@
-// What every page has: keys, copy buttons, and code samples that follow what is typed.
+// What every page has: keys, and copy buttons.
 
 const typing = (target) => target.closest("input, textarea, select, [contenteditable]");
 let awaiting = false; // a `g` was pressed
@@ -29,46 +29,3 @@ document.addEventListener("click", async (event) => {
   }
   if (event.target.closest("[data-keys]")) document.getElementById("keys").showModal();
 });
-
-document.addEventListener("input", ({ target }) => {
-  const form = target.closest("form[method=post]");
-  if (form && !form.dataset.api) fillIn(form);
-});
-
-function write(place, body) {
-  const quotable = body.replaceAll("'", "\\u0027"); // no apostrophe ends the quotes around it
-  for (const span of place.querySelectorAll("pre [data-body]")) span.textContent = quotable;
-}
-
-// The code of a page's buttons: about the thing that is chosen there, or whose form is being filled in.
-
-document.addEventListener("toggle", ({ target }) => {
-  if (!target.matches?.("details.verbs")) return;
-  for (const select of target.querySelectorAll("select")) {
-    select.hidden = select.length === 1;
-    select.previousElementSibling.hidden = !select.hidden;
-  }
-}, true); // it does not bubble
-
-document.addEventListener("change", ({ target }) => {
-  if (target.closest("[data-verb]")) tell(target);
-});
-
-function fillIn(form) {
-  const action = form.getAttribute("action");
-  const option = [...document.querySelectorAll("[data-verb] option")].find((one) => one.dataset.action === action);
-  if (!option?.dataset.body) return;
-  const body = JSON.parse(option.dataset.body);
-  for (const { name, value } of form.elements) {
-    if (name in body) body[name] = typeof body[name] === "number" ? Number(value) : value;
-  }
-  option.dataset.body = JSON.stringify(body);
-  option.selected = true;
-  tell(option.parentElement);
-}
-
-function tell(select) {
-  const section = select.closest("[data-verb]"), { url, body } = select.selectedOptions[0].dataset;
-  for (const span of section.querySelectorAll("pre [data-url]")) span.textContent = url;
-  write(section, body);
-}

@@ -17,12 +17,12 @@ const LEFT = 48; // at least: numbers that are long need more
  *   series?: (Series & {layer?: Layer})[], isCloud?: boolean, isByColumn?: boolean, head?: (value: number) => string, height?: number,
  *   right?: number}} plot
  * @typedef {{low: number, high: number, label?: string, format?: (value: number) => string, at?: number[], also?: number[], isWhole?: boolean,
- *   hasRules?: boolean, link?: string, rest?: {low: number, high: number}}} Axis
+ *   hasRules?: boolean, link?: string}} Axis
  * @typedef {(scale: {x: (value: number) => number, y: (value: number) => number, left: number, right: number,
  *   top: number, bottom: number}) => any[]} Layer
  */
 export function plot(picture, { x: whole, rows, y = overRows(rows), levels = [], layers = [], series = [], isCloud, isByColumn, head, height = 240, right = 12 }) {
-  const width = widthOf(picture), x = shownOf(picture, { ...whole, ...whole.rest }), room = levels.length ? roomFor(levels.map(({ label }) => label), width) : right;
+  const width = widthOf(picture), x = shownOf(picture, whole), room = levels.length ? roomFor(levels.map(({ label }) => label), width) : right;
   const left = rows ? roomFor(rows, width) : Math.max(LEFT, 12 + LETTER * Math.max(0, ...marksOf(y, 4).map((value) => written(y, value).length)));
   const edge = { left, right: width - room, top: rows ? 0 : y.label ? 28 : 12, bottom: height - (x.label ? 42 : 24) };
   const scale = {
@@ -44,7 +44,7 @@ export function plot(picture, { x: whole, rows, y = overRows(rows), levels = [],
     ...across(levels, scale),
     ...inside(picture, x.isZoomed, edge, [...layers, ...series.filter(({ name }) => !isHidden(name)).map(({ layer }) => layer)]
       .filter(Boolean).flatMap((layer) => layer(scale))),
-    layField(picture, { axis: x, whole, rest: whole.rest, scale, isCloud, isByColumn, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
+    layField(picture, { axis: x, scale, isCloud, isByColumn, head: head ?? headOf(whole), series: series.map((one) => read(one, y)) }));
 }
 
 const overRows = ({ length }) => ({ low: length - 0.5, high: -0.5, at: [] }); // names stand there

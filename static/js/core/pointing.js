@@ -1,14 +1,12 @@
-// How people ask a picture: by pointer, wheel and key. The same for every chart, from the fields that charts lay.
+// How people ask a picture: by pointer and key. The same for every chart, from the fields that charts lay.
 //
-//   pointer   cursor and readout; a click opens what is under it; a drag zooms to a range, and once zoomed it pans
-//   wheel     with Ctrl, or once the picture has the focus: zoom; sideways: pan
-//   keys      ← → move the cursor, Enter opens, + − zoom, Shift ← → pan, 0 shows all, Escape puts the cursor away
+//   pointer   cursor and readout; a click opens what is under it; a drag zooms to a range, a double click shows all
+//   keys      ← → move the cursor, Enter opens, 0 shows all, Escape puts the cursor away
 
-import { cursorOf, fieldOf, isZoomed, linkOf, point, pointAt, pointsOf, readout, toggle, zoom } from "./field.js";
+import { cursorOf, fieldOf, linkOf, point, pointAt, pointsOf, readout, toggle, zoom } from "./field.js";
 
 const REACH = 14; // pixels from a point that is read or opened
 const DRAG = 5; // pixels: a shorter drag is a click
-const STEP = 1.4; // of a zoom by key
 let drag = null, over = null, seen = null;
 
 const pictureOf = (event) => {
@@ -48,35 +46,31 @@ document.addEventListener("pointermove", (event) => {
 
 document.addEventListener("pointerdown", (event) => {
   const picture = pictureOf(event);
-  if (!picture || event.button || event.target.closest("a, [role=slider], .grip")) return;
+  if (!picture || event.button || event.target.closest("a")) return;
   const field = fieldOf(picture), [x, y] = place(picture, event);
-  drag = { picture, x, y, axis: { ...field.axis }, from: valueAt(field, x), isFar: false, pans: isZoomed(picture) };
+  drag = { picture, x, y, from: valueAt(field, x), isFar: false };
 });
 
 function dragTo(event) {
-  const { picture, axis, from } = drag, field = fieldOf(picture), [x] = place(picture, event);
+  const { picture, from } = drag, [x] = place(picture, event);
   drag.isFar ||= Math.abs(x - drag.x) > DRAG;
-  if (!drag.isFar || field.isFixed) return;
+  if (!drag.isFar) return;
   event.preventDefault();
-  if (drag.pans) {
-    const by = ((drag.x - x) / (field.scale.right - field.scale.left)) * (axis.high - axis.low);
-    return zoom(picture, { low: axis.low + by, high: axis.high + by });
-  }
-  point({ link: linkOf(picture), value: valueAt(field, x), from });
+  point({ link: linkOf(picture), value: valueAt(fieldOf(picture), x), from });
 }
 
 document.addEventListener("pointerup", (event) => {
   if (!drag) return;
-  const { picture, isFar, pans, from, x, y } = drag, field = fieldOf(picture);
+  const { picture, isFar, from, x, y } = drag;
   drag = null;
   if (!isFar) return open(pointAt(picture, x, y, REACH));
-  const [low, high] = [from, valueAt(field, place(picture, event)[0])].sort((a, b) => a - b);
-  if (!pans && !field.isFixed && high > low) zoom(picture, { low, high });
+  const [low, high] = [from, valueAt(fieldOf(picture), place(picture, event)[0])].sort((a, b) => a - b);
+  if (high > low) zoom(picture, { low, high });
 });
 
 document.addEventListener("dblclick", (event) => {
   const picture = pictureOf(event);
-  if (picture && isZoomed(picture)) zoom(picture, null);
+  if (picture) zoom(picture, null);
 });
 
 function open(found) {
@@ -84,35 +78,11 @@ function open(found) {
   else found?.open?.();
 }
 
-// ---- wheel
-
-document.addEventListener("wheel", (event) => {
-  const picture = pictureOf(event), field = picture && fieldOf(picture);
-  if (!field || field.isFixed) return;
-  const isSideways = isZoomed(picture) && Math.abs(event.deltaX) > Math.abs(event.deltaY);
-  if (!isSideways && !event.ctrlKey && !event.metaKey && document.activeElement !== picture) return; // the page scrolls
-  event.preventDefault();
-  if (isSideways) pan(picture, event.deltaX / (field.scale.right - field.scale.left));
-  else scaleBy(picture, 1.002 ** event.deltaY, valueAt(field, place(picture, event)[0]));
-}, { passive: false });
-
-/** Show more or less of the axis; `fixed` stays where it is. */
-function scaleBy(picture, factor, fixed) {
-  const { axis: { low, high } } = fieldOf(picture);
-  zoom(picture, { low: fixed - (fixed - low) * factor, high: fixed + (high - fixed) * factor });
-}
-
-function pan(picture, share) {
-  const { axis: { low, high } } = fieldOf(picture), by = share * (high - low);
-  if (isZoomed(picture)) zoom(picture, { low: low + by, high: high + by });
-}
-
 // ---- keys
 
 const KEYS = {
   ArrowRight: (picture) => step(picture, 1), ArrowLeft: (picture) => step(picture, -1),
   Home: (picture) => step(picture, -Infinity), End: (picture) => step(picture, Infinity),
-  "+": (picture) => byKey(picture, 1 / STEP), "=": (picture) => byKey(picture, 1 / STEP), "-": (picture) => byKey(picture, STEP),
   0: (picture) => zoom(picture, null),
   Enter: (picture) => open(atCursor(picture)),
   Escape: () => point(null),
@@ -123,15 +93,8 @@ document.addEventListener("keydown", (event) => {
   if (!picture || event.ctrlKey || event.metaKey || event.altKey || !(event.key in KEYS)) return;
   event.preventDefault();
   event.stopPropagation();
-  const sideways = { ArrowRight: 0.2, ArrowLeft: -0.2 }[event.key];
-  if (event.shiftKey && sideways) pan(picture, sideways);
-  else KEYS[event.key](picture);
+  KEYS[event.key](picture);
 }, true);
-
-function byKey(picture, factor) {
-  const { axis, isFixed } = fieldOf(picture);
-  if (!isFixed) scaleBy(picture, factor, cursorOf(picture)?.value ?? (axis.low + axis.high) / 2);
-}
 
 const atCursor = (picture) => cursorOf(picture)?.point
   ?? pointsOf(picture).find((one) => one.open && one.x === cursorOf(picture)?.value);

@@ -1,7 +1,7 @@
 // A simulated speed-up over one setting: what is possible as a band, what was measured as marks on it.
 
-import { become, sketch } from "../core/become.js";
-import { size, widthOf } from "../core/picture.js";
+import { sketch } from "../core/become.js";
+import { widthOf } from "../core/picture.js";
 import { dots, interval, level, line, markAt, plot, speedupAxis, upright } from "../core/plot.js";
 import { times, within } from "../core/words.js";
 
@@ -65,25 +65,4 @@ export const valuesOf = ({ points, missing = [] }) => [...points.map((point) => 
 export function labelled(values, most) {
   const every = Math.ceil(values.length / most);
   return values.filter((_, i) => i % every === 0);
-}
-
-/** The simulated speed-up as an open bar over the measured one as a full bar, each with its interval. */
-export function bars(picture, answer, other) {
-  const width = widthOf(picture), label = Math.min(132, 0.4 * width), row = 34;
-  const lines = [{ ...answer, kind: "simulated" }, ...(other ? [{ ...other, kind: "measured" }] : [])];
-  const most = Math.max(1, ...lines.map((line) => line.speedup.high ?? line.speedup.ratio)) * 1.02;
-  const x = (ratio) => label + (ratio / most) * Math.max(1, width - label - 52);
-  size(picture, width, 2 * row);
-  become(picture, ...lines.map((line, i) => bar(line, x, i * row, width)),
-    sketch("path", { class: "one", d: `M${x(1)},0V${lines.length * row}` }));
-}
-
-function bar(line, x, y, width) {
-  const { ratio, low, high } = line.speedup;
-  return sketch("g", { class: `${line.kind} s-${line.strategy}` },
-    sketch("text", { class: "name", x: 0, y: y + 12 }, line.name ?? line.label),
-    sketch("text", { x: 0, y: y + 26 }, line.kind),
-    sketch("rect", { class: "bar", x: x(0), y: y + 4, width: x(ratio) - x(0), height: 20 }),
-    low != null ? sketch("path", { class: "interval", d: `M${x(low)},${y + 14}H${x(high)}` }) : null,
-    sketch("text", { class: "name", x: width, y: y + 18, "text-anchor": "end" }, `${ratio.toFixed(2)}×`));
 }

@@ -45,16 +45,6 @@ class Sending {
     this.token = document.querySelector("[name=csrfmiddlewaretoken]").value;
     this.files = files.filter(({ path }) => !JUNK.test(path)).map(({ file, path }) => ({ file, path, chunks: [], done: 0 }));
     this.total = this.files.reduce((sum, { file }) => sum + file.size, 0);
-    this.paused = false;
-    this.waiting = []; // for the end of the pause: several pieces go at once
-    const pause = box.querySelector("[data-pause]");
-    pause.hidden = false;
-    pause.textContent = "Pause";
-    pause.onclick = () => {
-      this.paused = !this.paused;
-      pause.textContent = this.paused ? "Resume" : "Pause";
-      if (!this.paused) for (const wake of this.waiting.splice(0)) wake();
-    };
   }
 
   async run() {
@@ -85,7 +75,6 @@ class Sending {
     this.size = 8 * 1024 * 1024;
     for (const each of this.files) {
       for (let at = 0; at < each.file.size; at += this.size) {
-        await this.unpaused();
         const piece = await each.file.slice(at, at + this.size).arrayBuffer();
         each.chunks.push(await sha256(piece));
         this.share("reading, to see what is here already:", this.files.reduce((sum, { chunks, file }) => sum + Math.min(chunks.length * this.size, file.size), 0));
@@ -106,7 +95,6 @@ class Sending {
     }
     const worker = async () => {
       for (let next = queue.shift(); next; next = queue.shift()) {
-        await this.unpaused();
         await this.put(upload, `${this.address}${upload.id}/chunks/${next.name}/`, next.piece);
         this.count(next.each, next.piece.size);
       }
@@ -155,10 +143,6 @@ class Sending {
     return told;
   }
 
-  unpaused() {
-    return this.paused ? new Promise((resolve) => { this.waiting.push(resolve); }) : Promise.resolve();
-  }
-
   count(each, bytes) {
     each.done += bytes;
     this.draw();
@@ -189,7 +173,6 @@ class Sending {
     select.append(new Option(`${upload.name}, just now`, upload.id, true, true));
     select.dispatchEvent(new Event("input", { bubbles: true })); // so that the code sample follows
     this.tell("sent and checked");
-    this.box.querySelector("[data-pause]").hidden = true;
   }
 
   say(sentence) {

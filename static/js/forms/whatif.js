@@ -1,6 +1,6 @@
 // What if: sliders, and what the server's replay answers. Nothing here was measured, and everything says so.
 
-import { bars, curve, onCurve } from "./curve.js";
+import { curve, onCurve } from "./curve.js";
 import { savesOnClick } from "../core/saving.js";
 import { put, table } from "../core/tables.js";
 import { say, times, within } from "../core/words.js";
@@ -80,9 +80,7 @@ export class WhatIf {
   }
 
   draw() {
-    if (!this.answer) return;
-    bars(this.place.querySelector("#versus"), this.answer, beside(this.answer));
-    if (this.answer.curve.param) curve(this.place.querySelector("#curve"), this.answer, (value) => this.#pick(value));
+    if (this.answer?.curve.param) curve(this.place.querySelector("#curve"), this.answer, (value) => this.#pick(value));
   }
 
   get #strategy() {

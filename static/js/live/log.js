@@ -20,7 +20,6 @@ const PHASES = {
   "recording test": "Recording the prompts to test with",
   training: "Training",
   "measuring costs": "Measuring what passes cost",
-  ablations: "Training with less to see",
   confirming: "Running the best settings",
 };
 

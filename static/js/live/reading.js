@@ -2,7 +2,6 @@
 
 import { say } from "../core/words.js";
 import { alike, matches, oracleAt } from "./bound.js";
-import { drawSide } from "./side.js";
 import { Strip, visible } from "./strip.js";
 import { begin } from "./trace.js";
 
@@ -16,17 +15,16 @@ export class Reading {
     this.runs = runs;
     this.strip = new Strip({ text: place.querySelector("#strip"), detail: place.querySelector("#detail"), word,
       onRound: (number, isHeld) => this.#choose(number, isHeld) });
+    this.other = new Strip({ text: place.querySelector("#side"), detail: document.createElement("div"), word });
     this.fixed = { runs, word: (token) => visible(word(token)), onRound: (number) => this.strip.choose(number) };
     this.beside = place.querySelector("#beside");
-    this.word = word;
     this.beside.addEventListener("change", () => this.last && this.#side());
-    addEventListener("resize", () => this.last && this.#side());
     this.last = null;
   }
 
   /** Another sample: nothing of the old one stays. */
   clear(prompt) {
-    this.strip.clear(prompt);
+    for (const strip of [this.strip, this.other]) strip.clear(prompt);
   }
 
   /** `shown`: whose text; `found`, `whole`: run → state, now and as far as all is known. */
@@ -52,14 +50,17 @@ export class Reading {
     this.charts.draw({ ...this.fixed, ...this.last, chosen: this.chosen }, mayWait);
   }
 
-  /** The chosen text, and under it letter for letter another strategy's. */
+  /** Another strategy's text beside the chosen one, and from where on it is another. */
   #side() {
     const { run, found, state } = this.last;
     for (const option of this.beside.options) option.disabled = Number(option.value) === run.number;
     const other = this.runs.find(({ number }) => number === Number(this.beside.value));
-    const pair = other && other !== run ? [{ run, state }, { run: other, state: found.get(other.number) ?? begin() }] : null;
-    drawSide(this.place.querySelector("#side"), this.word, pair);
-    this.strip.text.hidden = pair !== null;
+    const theirs = other && other !== run ? found.get(other.number) ?? begin() : null, { text } = this.other;
+    text.hidden = !theirs;
+    say(this.place.querySelector("#differs"), theirs ? compared(state.tokens, theirs.tokens) : "");
+    if (!theirs) return;
+    text.className = `strip still s-${other.strategy}`;
+    this.other.draw(theirs);
   }
 
   /** Worked out anew only when more is known; states are never changed, so the same ones give the same. */
@@ -71,4 +72,11 @@ export class Reading {
     this.bound = (round) => oracleAt(said, round.start, LONGEST_ORACLE);
     return this.bound;
   }
+}
+
+/** Whether two texts are the same as far as both have come. Servers that send no tokens are left to the audit. */
+function compared(mine, theirs) {
+  if ([...mine, ...theirs].some(({ id }) => typeof id === "string")) return "";
+  const differs = mine.findIndex(({ id }, i) => i < theirs.length && id !== theirs[i].id);
+  return differs < 0 ? "The words are the same." : `The words differ from token ${differs + 1} on.`;
 }

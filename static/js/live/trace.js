@@ -2,20 +2,12 @@
 // who calls `fold`.
 
 /**
- * One round as it is drawn. `drafted` is what the draft proposed; the target kept the first `accepted` of it and then
- * said `token`.
- * @typedef {{number: number, start: number, lookahead: number, drafted: number[], confidence: number[],
- *   estimate: number[], stop: string, source: string, passes: number, draftStart: number, draftEnd: number,
- *   backup: string, branches: number[][], predictedHit: number, anticipateStart: number, anticipateEnd: number,
- *   fanout: number[], busy: number, idle: number,
- *   accepted: number, token: number, outcome: string, wait: number, verifyStart: number, verifyEnd: number,
- *   lost: string}} Round
+ * A round is what `STEPS.verified` makes of its events: `drafted` is what the draft proposed; the target kept the first
+ * `accepted` of it and then said `token`. The `fate` of a token is `accepted`, `correction`, `bonus`, or `own` where the
+ * target spoke without a draft.
  *
- * `fate` is `accepted`, `correction`, `bonus`, or `own` where the target spoke without a draft.
  * @typedef {{id: number, round: number, fate: string}} Token
- *
- * @typedef {{seq: number, promptTokens: number, prefillNs: number, arrivedNs: number, queuedNs: number, pending: Partial<Round>, rounds: Round[],
- *   deliveries: Round[], tokens: Token[], nowNs: number, reason: string | null}} State
+ * @typedef {ReturnType<typeof begin>} State
  */
 
 const NOTHING_DRAFTED = {

@@ -17,7 +17,7 @@ import { sortable } from "../core/sorting.js";
 import { brief, say } from "../core/words.js";
 import { tokensPerSecond } from "../live/trace.js";
 import { ComparisonState } from "../live/watching.js";
-import { drawMode, drawWay } from "../live/way.js";
+import { drawMode, drawWay, entitle } from "../live/way.js";
 import { WhatIf } from "../forms/whatif.js";
 import { Whenever } from "../core/whenever.js";
 
@@ -287,6 +287,7 @@ const feed = new Feed({
   socketUrl: page.socket, pollUrl: page.poll, since: page.since, isOver: page.status.is_final,
   onFrame: (frame) => {
     known.hear(frame);
+    if (frame.t === "comparison") entitle(frame); // a tab in the background is given no frames to draw in
     if (frame.t === "report" && frame.samples !== page.samples) {
       page.samples = frame.samples;
       verdict.renew(VERDICT_EVERY_MS);

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-import csv
-import io
+import json
 
 import pytest
 from django.db import IntegrityError, transaction
 
 from decoding.core.load import ONE, Load
+from decoding.measure.devices import devices_in, works_at_once
+from decoding.measure.latency import overloaded
 from decoding.measure.request_times import PER_OCTAVE
 from tests.kit import make
-from webapp.comparisons.figures import sum_up, verdicts
+from webapp.comparisons.figures import sum_up, verdict_of
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.comparisons.report import pinned, report
+from webapp.comparisons.report_schema import REPORT
 from webapp.core.problems import Invalid
-from webapp.jobs.models import Job
+from webapp.registry import prompt_sets
 
 
 @pytest.fixture
@@ -23,8 +25,16 @@ def ready(by):
     return make.pair(by), make.dataset(by, count=6)
 
 
-def post(world, body):
-    return world.script("submit").post("/api/v1/comparisons/", body)
+@pytest.fixture
+def log(by):
+    asked = [{"role": "user", "content": "a"}]
+    rows = [{"id": str(n), "messages": asked, "timestamp": 1000 + 2 * n} for n in range(5)]
+    text = "\n".join(map(json.dumps, rows))
+    return prompt_sets.add_dataset(name="log", file_name="log.jsonl", text=text, by=by)
+
+
+def post(world, body, path=""):
+    return world.script("submit").post(f"/api/v1/comparisons/{path}", body)
 
 
 @pytest.fixture
@@ -35,56 +45,53 @@ def decoded(by, ready):
     return made
 
 
-def test_a_run_is_a_strategy_at_one_load_lightest_first(world, ready):
+def test_a_run_is_a_strategy_at_one_load_lightest_first_and_a_clone_asks_for_the_same(world, ready):
     asked = make.body(*ready, concurrency=[4, 1], rate=[2.5], slo="ttft=0.5s,tpot=50ms")
     shown = post(world, asked).json()
-    assert [(run["label"], run["concurrency"], run["rate"]) for run in shown["runs"]] == [
-        ("autoregressive", 1, None),
-        ("static:4", 1, None),
-        ("autoregressive @4", 4, None),
-        ("static:4 @4", 4, None),
-        ("autoregressive @2.5/s", None, 2.5),
-        ("static:4 @2.5/s", None, 2.5),
-    ]
+    assert [(run["label"], run["concurrency"], run["rate"]) for run in shown["runs"]][::2] == [
+        ("autoregressive", 1, None), ("autoregressive @4", 4, None), ("autoregressive @2.5/s", None, 2.5),
+    ]  # fmt: skip
     assert shown["slo"] == {"ttft_ms": 500.0, "tpot_ms": 50.0} and shown["job"]["total_count"] == 36
     assert [run.choice.load for run in Run.objects.all()][::2] == [ONE, Load(4), Load(rate=2.5)]
+    clone = f"{shown['id']}/clone/"
+    again = post(world, {}, clone).json()
+    assert [run["label"] for run in again["runs"]] == [run["label"] for run in shown["runs"]]
+    assert (again["slo"], again["cloned_from"]) == (shown["slo"], shown["id"])
+    other = post(world, {"rate": [], "concurrency": [2], "repeats": 3}, clone).json()
+    assert [run["label"] for run in other["runs"]] == ["autoregressive @2", "static:4 @2"] and other["repeats"] == 3
 
 
-def test_a_clone_asks_for_the_same_loads_and_may_change_them(world, ready):
-    first = post(world, make.body(*ready, concurrency=[2], rate=[4], slo="tpot=20ms")).json()
-    again = world.script("submit").post(f"/api/v1/comparisons/{first['id']}/clone/", {}).json()
-    other = world.script("submit").post(f"/api/v1/comparisons/{first['id']}/clone/", {"rate": []}).json()
-    assert [run["label"] for run in again["runs"]] == [run["label"] for run in first["runs"]]
-    assert again["slo"] == first["slo"]
-    assert [run["label"] for run in other["runs"]] == ["autoregressive @2", "static:4 @2"]
+def test_a_log_is_replayed_at_the_speeds_that_are_asked_for(world, by, log):
+    asked = make.body(make.pair(by), log, recorded=[2, 1], rate=[0.5])
+    shown = post(world, asked).json()
+    assert [(run["label"], run["rate"], run["recorded"]) for run in shown["runs"]][::2] == [
+        ("autoregressive @0.5/s", 0.5, False),
+        ("autoregressive @0.5/s recorded", 0.5, True),
+        ("autoregressive @1/s recorded", 1.0, True),
+    ]
+    assert Run.objects.last().load == Load(rate=1.0, recorded=True)
+    clone = post(world, {}, f"{shown['id']}/clone/").json()
+    assert [run["label"] for run in clone["runs"]] == [run["label"] for run in shown["runs"]]
 
 
-@pytest.mark.parametrize(
-    ("changes", "field", "words"),
-    [
-        ({"concurrency": [0]}, "concurrency", "from 1 to 256"),
-        ({"rate": ["NaN"]}, "rate", "a number"),
+def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world, ready, log):
+    many = [{"strategy": "static", "params": {"lookahead": n}} for n in range(1, 18)]
+    for changes, field, words in (
+        ({"concurrency": [0]}, "concurrency", "greater than or equal to 1"),
         ({"rate": [2, 2.0000001]}, "rate", "named twice"),
         ({"slo": "fast"}, "slo", "write ttft=500ms,tpot=50ms"),
-        (
-            {"concurrency": [1, 2, 4, 8], "strategies": [{"strategy": "static", "params": {"lookahead": n}}
-                                                         for n in range(1, 18)]},
-            "concurrency", "18 strategies at 4 loads are 72 runs; the most is 64",
-        ),
-    ],
-)  # fmt: skip
-def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world, ready, changes, field, words):
-    jobs = Job.objects.count()
-    answer = post(world, make.body(*ready, **changes))
-    problem = answer.json()
-    assert answer.status_code == 400, problem
-    assert field in str(problem.get("field") or problem.get("errors")), problem
-    assert words in str(problem), problem
-    assert not Comparison.objects.exists() and Job.objects.count() == jobs
+        ({"concurrency": [1, 2, 4, 8], "strategies": many}, "concurrency", "72 runs; the most is 64"),
+        ({"recorded": [1]}, "recorded", "6 of 6 prompts have no timestamp"),
+        ({"recorded": [1e-6], "dataset": str(log.pk)}, "recorded", "Choose another speed"),
+    ):
+        answer = post(world, {**make.body(*ready), **changes})
+        assert answer.status_code == 400 and field in answer.json()["field"], answer.json()
+        assert words in answer.content.decode()
+    assert not Comparison.objects.exists()
 
 
-def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(world):
-    comparison = make.comparison(world.actor(world.bob))
+def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(by):
+    comparison = make.comparison(by)
     for columns in ({"concurrency": 4, "rate": 2.0}, {"concurrency": None}, {"concurrency": 257}):
         with pytest.raises(IntegrityError), transaction.atomic():
             Run.objects.filter(comparison=comparison).update(**columns)
@@ -93,52 +100,26 @@ def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(worl
 def test_every_load_has_its_own_baseline_verdict_and_ranking(world, decoded):
     found = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
     rows = found["strategies"]
+    assert set(found) == set(REPORT["properties"])
+    assert set(rows[0]) <= set(REPORT["properties"]["strategies"]["items"]["properties"])
     assert [row["is_baseline"] for row in rows] == [True, False] * 3
     assert [row["settings"] for row in rows] == ["autoregressive", "static:4"] * 3
-    assert [row["sample_count"] for row in rows] == [6] * 6
     assert [not row["why"]["refusal"] for row in rows] == [False, True] * 3
-    assert [(row["concurrency"], row["rate"]) for row in rows][::2] == [(1, None), (4, None), (None, 2)]
-    assert set(rows[0]["ttft_ms"]) == {"p50", "p95", "p99", "intervals"}
     assert [(load["concurrency"], load["rate"], load["baseline"]) for load in found["loads"]] == [
-        (1, None, "autoregressive"),
-        (4, None, "autoregressive @4"),
-        (None, 2.0, "autoregressive @2/s"),
-    ]
+        (1, None, "autoregressive"), (4, None, "autoregressive @4"), (None, 2.0, "autoregressive @2/s"),
+    ]  # fmt: skip
     assert found["loads"][1]["verdict"].startswith("static:4 @4 ")
     assert found["verdict"] == found["sentence"] and found["ranking"]["leader"] is None
-    assert [crossing["strategy"] for crossing in found["crossovers"]] == ["static:4"]
     assert found["objective"] == {"ttft_ms": 500.0} and rows[3]["goodput"]["share"] == 1.0
-
-
-def test_another_baseline_is_pinned_at_every_load(decoded):
     for named in ("static:4", "static:4 @4"):
-        found = report(decoded, pinned(decoded, named))
-        assert found["baseline"] == "static:4"
-        assert [row["label"] for row in found["strategies"] if row["is_baseline"]] == [
-            "static:4", "static:4 @4", "static:4 @2/s",
-        ]  # fmt: skip
+        other = report(decoded, pinned(decoded, named))
+        baselines = [row["label"] for row in other["strategies"] if row["is_baseline"]]
+        assert baselines == ["static:4", "static:4 @4", "static:4 @2/s"]
     with pytest.raises(Invalid, match="is called 'static:9'"):
         pinned(decoded, "static:9")
 
 
-def test_arrivals_that_were_too_many_are_warned_of_but_not_those_that_chance_made_rarer_than_their_rate(world, ready):
-    comparison = make.comparison(world.actor(world.bob), pair=ready[0], dataset=ready[1], rate=[1000])
-    make.decode_all(comparison)
-
-    def warnings(apart_ms: int, queued_ms: int) -> str:
-        """Report with requests so far apart, of which each waits so much longer than the one before it."""
-        for run in comparison.runs.all():
-            for number, sample in enumerate(run.samples.order_by("prompt__number")):
-                timing = {"arrived_ns": number * apart_ms * 10**6, "queued_ns": number * queued_ms * 10**6}
-                sample.numbers["timing"] = {**sample.numbers["timing"], **timing}
-                sample.save()
-        return " ".join(report(comparison)["warnings"])
-
-    assert "static:4 @1000/s: requests arrived at 1,000/s and 1/s were answered" in warnings(1, 1000)
-    assert warnings(2, 0) == ""
-
-
-def test_runs_of_unlike_loads_are_never_compared(decoded):
+def test_runs_of_unlike_loads_are_never_compared_and_lists_tell_them_apart(world, decoded):
     for sample in Sample.objects.all():
         sample.numbers["timing"]["gaps"] = [[20 * PER_OCTAVE, 3]]  # three gaps of 2^20 ns
         sample.save()
@@ -148,33 +129,58 @@ def test_runs_of_unlike_loads_are_never_compared(decoded):
     }  # fmt: skip
     for figures in Figures.objects.select_related("run", "conditions"):
         assert figures.goodput == 1.0 and figures.e2e_p95 >= figures.ttft_p95 >= figures.queued_p95 >= 0
-        assert figures.gap_p95 == pytest.approx(1.05, abs=0.01)
-        assert figures.conditions.load == figures.run.load
+        assert figures.gap_p95 == pytest.approx(1.05, abs=0.01) and figures.conditions.load == figures.run.load
         assert figures.tokens_per_s_user > 0 and figures.ttft_p95 >= figures.ttft_p50 > 0
-
-
-def test_runs_and_lists_tell_loads_apart(world, decoded):
-    sum_up(decoded)
     script = world.script("read")
     found = script.get("/api/v1/runs/?concurrency_from=2&ordering=-tokens_per_s_device").json()["results"]
-    assert {run["concurrency"] for run in found} == {4} and len(found) == 2
+    assert [run["concurrency"] for run in found] == [4, 4]
     assert found[0]["figures"]["tokens_per_s_device"] >= found[1]["figures"]["tokens_per_s_device"]
-    table = b"".join(script.get("/api/v1/runs.csv").streaming_content).decode()
-    [first, *_] = csv.DictReader(io.StringIO(table))
-    waits = {"queued_p95", "ttft_p50", "tpot_p95", "gap_p95", "e2e_p95"}
-    assert {"concurrency", "rate", "tokens_per_s_user", "goodput", *waits} <= set(first)
-    slow = script.get("/api/v1/runs/?e2e_p95_from=1000000").json()["results"]
-    assert slow == [] and script.get("/api/v1/runs/?goodput_from=1").json()["results"]
+    assert script.get("/api/v1/runs/?e2e_p95_from=1000000").json()["results"] == []
     decoded.refresh_from_db()
     said = report(decoded)
-    assert verdicts([decoded])[decoded.pk] == (said["sentence"], said["doubt"])
+    assert verdict_of(decoded) == (said["sentence"], said["doubt"])
 
 
 def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(world, ready, decoded):
     def minutes(**load):
-        return world.script("submit").post(
-            "/api/v1/comparisons/?dry_run=true", make.body(*ready, sampling={"max_new_tokens": 1_000_000}, **load)
-        ).json()["minutes"]  # fmt: skip
+        asked = make.body(*ready, sampling={"max_new_tokens": 1_000_000}, **load)
+        return post(world, asked, "?dry_run=true").json()["minutes"]
 
     assert minutes(concurrency=[4]) < minutes()
     assert minutes(rate=[0.01]) >= 2 * 6 / 0.01 / 60  # two strategies, six prompts each
+
+
+def test_arrivals_that_were_too_many_are_warned_of():
+    row = {"label": "static:4 @1000/s", "arrived_per_s": 1000.0, "served_per_s": 1.0}
+    [warning] = overloaded([row, {**row, "served_per_s": 901.0}])
+    assert warning.startswith("static:4 @1000/s: requests arrived at 1,000/s and 1/s were answered")
+
+
+@pytest.mark.parametrize(
+    ("words", "count", "at_once"),
+    [
+        ("2 cores: target on 0, draft on 1", 2, True),
+        ("12 cores, one of them for the draft; this system does not let us choose which", 12, True),
+        ("cuda:0", 1, False),
+        ("cuda:0 for the target, core 1 for the draft", 2, True),
+        ("cuda:0, shared by target and draft on two streams", 1, True),
+    ],
+)
+def test_devices_are_counted_as_the_engine_states_them(words, count, at_once):
+    assert (devices_in(words), works_at_once(words)) == (count, at_once)
+
+
+def test_the_hardware_of_each_strategy_stands_beside_its_figures(world, decoded):
+    waits = "1 core; memory holds the caches of 2 texts of 512 tokens, so other requests wait"
+    both = "2 cores: target on 0, draft on 1"
+    whole = {row["label"]: row for row in report(decoded)["strategies"]}
+    assert whole["static:4"]["per_device"] is None, "no worker said what it had"
+    stated = {"autoregressive": "1 core", "static:4": both, "autoregressive @4": waits, "static:4 @4": both}
+    Comparison.objects.update(hardware={"by_strategy": stated})
+    rows = {row["label"]: row for row in report(Comparison.objects.get())["strategies"]}
+    assert rows["autoregressive"]["per_device"] == 1.0
+    assert rows["static:4"]["per_device"] == pytest.approx(rows["static:4"]["speedup"]["ratio"] / 2)
+    halved = whole["static:4 @4"]["tokens_per_s_device"] / 2
+    assert rows["static:4 @4"]["tokens_per_s_device"] == pytest.approx(halved)
+    page = world.page(world.bob).get(f"/comparisons/{decoded.pk}/").content.decode()
+    assert "<summary>Hardware</summary>" in page and waits in page and both in page and "Per device" in page

@@ -1,4 +1,4 @@
-"""Runs of all comparisons side by side: which are shown, in what order, what may be compared, what is kept."""
+"""Runs of all comparisons: which are shown, in what order, what may be compared, what is kept."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import re
 
 import pytest
 from django.db import connection
-from django.test.utils import CaptureQueriesContext
 
 from decoding.choice import parse_choices
 from tests.kit import make
@@ -21,9 +20,10 @@ from webapp.jobs.models import Job
 from webapp.studies.classifiers import services as classifying
 
 
-def ended(by, **changes):
+def ended(by, labels="static:4", **changes):
     """A comparison that is done, and whose figures are made."""
-    comparison = make.comparison(by, **changes)
+    strategies = [{"strategy": choice.strategy, "params": dict(choice.params)} for choice in parse_choices(labels)]
+    comparison = make.comparison(by, **{"strategies": strategies, **changes})
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
     return comparison
@@ -34,35 +34,33 @@ def ready(by):
     return {"pair": make.pair(by), "dataset": make.dataset(by)}
 
 
-def parsed(label):
-    [choice] = parse_choices(label)
-    return {"strategy": choice.strategy, "params": choice.params}
+def page_of(world, **query):
+    return world.page(world.bob).get("/runs/", query).content.decode()
 
 
 def shown(world, **query):
-    return re.findall('title="([^"]*)" data-row>', world.page(world.bob).get("/runs/", query).content.decode())
+    return re.findall('title="([^"]*)" data-row>', page_of(world, **query))
 
 
-def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_lists(world, ready):
-    comparison = ended(world.actor(world.bob), **ready)
+def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_lists(world, by, ready):
+    comparison = ended(by, **ready)
     report = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
     for row in report["strategies"]:
         kept = Figures.objects.get(run__label=row["label"])
         assert kept.speedup == row["speedup"]["ratio"] and kept.speedup_low == row["speedup"]["low"]
         assert kept.tokens_per_s == row["tokens_per_s"] and kept.draft_share == row["draft_share"]
-        assert kept.sample_count == 3
     assert Figures.objects.get(run__strategy="static").draft_passes == 3 * 2 / (3 * 3)
     script = world.script("read")
     query = "strategy=static&speedup_from=1.5&ordering=-speedup"
-    rows = script.get(f"/api/v1/runs/?{query}").json()["results"]
-    assert [row["label"] for row in rows] == ["static:4"]
-    assert rows[0]["figures"]["speedup"] == pytest.approx(2.0, rel=0.5) and rows[0]["comparison_name"] == "one"
+    [row] = script.get(f"/api/v1/runs/?{query}").json()["results"]
+    assert (row["label"], row["comparison_name"], row["figures"]["sample_count"]) == ("static:4", "one", 3)
+    assert script.get(f"/api/v1/runs/{row['id']}/").json() == row
     answer = script.get(f"/api/v1/runs.csv?{query}")
-    lines = list(csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode())))
-    assert [line["run"] for line in lines] == ["static:4"]
-    assert float(lines[0]["speedup"]) == rows[0]["figures"]["speedup"]
-    page = world.page(world.bob).get(f"/runs/?{query}").content.decode()
-    assert f"/api/v1/runs/?{query.replace('&', '&amp;')}" in page
+    [line] = csv.DictReader(io.StringIO(b"".join(answer.streaming_content).decode()))
+    assert line["run"] == "static:4" and float(line["speedup"]) == row["figures"]["speedup"]
+    assert (
+        f"/api/v1/runs/?{query.replace('&', '&amp;')}" in world.page(world.bob).get(f"/runs/?{query}").content.decode()
+    )
     assert script.get("/api/v1/runs/?speedup_from=nan").status_code == 400
     assert world.api(world.charlie).get("/api/v1/runs/").json()["count"] == 0
     assert "static:4" not in world.page(world.charlie).get("/runs/").content.decode()
@@ -71,19 +69,16 @@ def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_
 
 
 def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, by, ready):
-    kept = classifying.add_classifier(
-        name="Ours & theirs", pair=ready["pair"], upload=make.upload(by, make.card()), by=by
-    )
-    ended(by, **ready, strategies=[{"strategy": "disco", "params": {"classifier": str(kept.pk), "cap": 9}}])
-    client, name = world.page(world.bob), "disco:priced,cap=9 with Ours & theirs"
-    assert f"</svg>{html.escape(name)}<" in client.get("/runs/").content.decode()
+    upload = make.upload(by, make.card())
+    kept = classifying.add_classifier(name="Ours & theirs", pair=ready["pair"], upload=upload, by=by)
+    ended(by, f"disco:classifier={kept.pk},cap=9", **ready)
+    assert f"</svg>{html.escape('disco:priced,cap=9 with Ours & theirs')}<" in page_of(world)
     Run.objects.filter(strategy="disco").update(params={"classifier": str(ready["pair"].pk), "cap": 9})
-    label = Run.objects.get(strategy="disco").label
-    assert f"</svg>{label}<" in client.get("/runs/").content.decode(), "its classifier is gone"
+    assert f"</svg>{Run.objects.get(strategy='disco').label}<" in page_of(world), "its classifier is gone"
 
 
-def test_a_strategy_is_found_by_the_name_that_it_had_in_an_earlier_version(world, ready):
-    ended(world.actor(world.bob), **ready, strategies=[parsed("suffix:0.3,memory=true"), parsed("static:4")])
+def test_a_strategy_is_found_by_the_name_that_it_had_in_an_earlier_version(world, by, ready):
+    ended(by, "suffix:0.3,memory=true,static:4", **ready)
     api = world.api(world.bob)
     [run] = api.get("/api/v1/runs/?strategy=suffix-memory").json()["results"]
     assert run["label"] == "suffix:0.3,memory=true"
@@ -92,36 +87,29 @@ def test_a_strategy_is_found_by_the_name_that_it_had_in_an_earlier_version(world
     assert report["baseline"] == run["label"]
 
 
-def test_figures_are_made_once_after_each_end(world, ready):
-    comparison = ended(world.actor(world.bob), **ready)
+def test_figures_are_made_once_after_each_end(world, by, ready):
+    comparison = ended(by, **ready)
     assert figures.sum_up_ended(seconds=60) == 0
     Job.objects.filter(pk=comparison.job.pk).update(state="failed")
-    jobs.retry(job=Job.objects.get(pk=comparison.job.pk), by=world.actor(world.bob))
+    jobs.retry(job=Job.objects.get(pk=comparison.job.pk), by=by)
     assert figures.sum_up_ended(seconds=60) == 0, "while it runs again there is no new end"
     Sample.objects.filter(run__strategy="static").delete()
     jobs.succeed(job=jobs.claim(worker="w", queues=["cpu"]))
     assert figures.sum_up_ended(seconds=60) == 1
     assert [row.run.strategy for row in Figures.objects.all()] == ["autoregressive"]
-
-
-def test_a_comparison_without_samples_has_no_figures_and_is_not_asked_again(world, ready):
-    comparison = make.comparison(world.actor(world.bob), **ready)
-    jobs.cancel(job=comparison.job, by=world.actor(world.bob))
-    assert figures.sum_up_ended(seconds=60) == 1
-    assert figures.sum_up_ended(seconds=60) == 0
-    assert not Figures.objects.exists()
-    assert shown(world, state="cancelled") == ["autoregressive", "static:4"]
+    jobs.cancel(job=make.comparison(by, **ready).job, by=by)
+    assert [figures.sum_up_ended(seconds=60) for _ in range(2)] == [1, 0], "one without samples has no figures"
+    assert Figures.objects.count() == 1 and shown(world, state="cancelled") == ["autoregressive", "static:4"]
 
 
 def test_only_runs_under_the_same_conditions_are_called_alike(world, by, ready):
     ended(by, **ready)
-    ended(by, **ready, sampling={"max_new_tokens": 8, "seed": 5}, strategies=[{"strategy": "heuristic"}])  # no draws
-    assert Conditions.objects.count() == 1
-    assert "different conditions" not in world.page(world.bob).get("/runs/").content.decode()
+    ended(by, "heuristic", **ready, sampling={"max_new_tokens": 8, "seed": 5})  # no draws
+    assert Conditions.objects.count() == 1 and "different conditions" not in page_of(world)
     for number, change in enumerate(({"sampling": {"max_new_tokens": 8, "temperature": 1.0}}, {"limit": 2}), 2):
         ended(by, **ready, **change)
         assert Conditions.objects.count() == number
-    assert "different conditions" in world.page(world.bob).get("/runs/").content.decode()
+    assert "different conditions" in page_of(world)
 
 
 def test_conditions_keep_their_letter_whatever_is_filtered_and_the_letter_leads_to_their_runs(world, by, ready):
@@ -131,132 +119,88 @@ def test_conditions_keep_their_letter_whatever_is_filtered_and_the_letter_leads_
     Sample.objects.filter(run__comparison=second).update(device="another")
     Comparison.objects.filter(pk=second.pk).update(summed=None)
     figures.sum_up_ended(seconds=60)
-    client = world.page(world.bob)
-    links = lambda **query: dict(  # noqa: E731
-        re.findall(r'<a href="\?(?:[^"]*;)?conditions=([^"]*)" title="[^"]*">(\w+)</a>', shown_page(client, query))
-    )
-    letters = links()
-    other = Conditions.objects.get(device="another")
+
+    def links(**query):
+        found = r'<a href="\?(?:[^"]*;)?conditions=([^"]*)" title="[^"]*">(\w+)</a>'
+        return dict(re.findall(found, page_of(world, **query)))
+
+    letters, other = links(), Conditions.objects.get(device="another")
     assert sorted(letters.values()) == ["A", "C"] and letters[str(other.pk)] == "C"  # B has no runs any more
     assert links(device="another") == {str(other.pk): "C"}
-    page = shown_page(client, {"conditions": str(other.pk)})
+    page = page_of(world, conditions=str(other.pk))
     assert set(re.findall('href="([^"]*)"[^>]* data-row>', page)) == {f"/comparisons/{second.pk}/"}
-    assert (
-        "under one set of conditions: pair · 3 prompts of prompts · greedy" in page
-        and "different conditions" not in page
-    )
+    assert "under one set of conditions: pair · 3 prompts of prompts · greedy" in page
 
 
-def shown_page(client, query):
-    return client.get("/runs/", query).content.decode()
-
-
-def test_every_column_is_drawn_whatever_a_run_has_in_it(world, ready):
-    ended(world.actor(world.bob), **ready)
-    make.comparison(world.actor(world.bob), **ready)
+def test_every_column_is_drawn_whatever_a_run_has_in_it(world, by, ready):
+    ended(by, **ready)
+    make.comparison(by, **ready)
     Comparison.objects.update(name='<b>"one"')
     Figures.objects.filter(run__number=2).update(noisy_count=1, exactness="divergent", speedup_low=None)
-    page = world.page(world.bob).get("/runs/", {"column": list(columns.COLUMNS)}).content.decode()
-    body = page.split("<tbody>")[-1].split("</tbody>")[0]
+    body = page_of(world, column=list(columns.COLUMNS)).split("<tbody>")[-1].split("</tbody>")[0]
     rows = [row.split("</th>")[1] for row in body.split("<tr")[1:]]
     assert [row.count("<td") for row in rows] == [len(columns.COLUMNS)] * 4
     assert "&lt;b&gt;&quot;one&quot;" in body and "<b>&quot;" not in body
     assert ">diverges<" in rows[3] and "1 of 3" in rows[3] and "too few prompts" in rows[3] and "baseline" in rows[2]
+    chosen = world.page(world.bob).get("/runs/", {"column": ["device", "lookahead"]}).context["shown"]
+    assert [column.name for column in chosen] == ["lookahead", "device"]
 
 
-def test_runs_are_sought_sorted_filtered_and_paged_by_their_address(world, by, ready):
-    strategies = [{"strategy": "static", "params": {"lookahead": k}} for k in (2, 4, 8)]
-    ended(by, **ready, strategies=strategies)
+def test_runs_are_sought_sorted_filtered_and_bounded_by_their_address(world, by, ready):
+    ended(by, "static:2,static:4,static:8", **ready)
     for rank, run in enumerate(Run.objects.order_by("number")):
         Figures.objects.filter(run=run).update(speedup=1 + rank / 10, noisy_count=rank == 3)
     assert shown(world, ordering="-speedup") == ["static:8", "static:4", "static:2", "autoregressive"]
-    assert shown(world, ordering="lookahead")[-1] == "autoregressive", "what has no value comes last"
-    assert shown(world, ordering="-lookahead")[-1] == "autoregressive"
-    assert shown(world, strategy="static", ordering="label") == ["static:2", "static:4", "static:8"]
-    assert shown(world, q="IC:4") == ["static:4"]
-    assert shown(world, speedup_from="1.05", speedup_to="1.25", ordering="label") == ["static:2", "static:4"]
-    assert shown(world, lookahead_from="3", ordering="label") == ["static:4", "static:8"]
-    assert shown(world, noisy="true") == ["static:8"]
-    assert len(shown(world, noisy="false")) == 3
-    assert shown(world, state="failed") == []
-    assert shown(world, since="2099-01-01") == []
-    assert len(shown(world, until="2099-01-01", pair=str(ready["pair"].pk), device="cpu")) == 4
+    for ordering in ("lookahead", "-lookahead"):
+        assert shown(world, ordering=ordering)[-1] == "autoregressive", "what has no value comes last"
+    for query, labels in (
+        ({"q": "IC:4"}, ["static:4"]),
+        ({"speedup_from": "1.05", "speedup_to": "1.25"}, ["static:2", "static:4"]),
+        ({"strategy": "static", "lookahead_from": "3"}, ["static:4", "static:8"]),
+        ({"noisy": "true"}, ["static:8"]),
+        ({"state": "failed"}, []),
+        ({"since": "2099-01-01"}, []),
+    ):
+        assert shown(world, **query, ordering="label") == labels, query
+    assert len(shown(world, until="2099-01-01", pair=str(ready["pair"].pk), device="cpu", noisy="false")) == 3
     nonsense = {"ordering": "--x", "speedup_from": "nan", "pair": "x", "since": "x", "page": "x", "column": "x"}
     assert len(shown(world, **nonsense, q="\0")) == 4
-
-
-def test_columns_are_chosen_in_the_address(world, ready):
-    ended(world.actor(world.bob), **ready)
-    page = world.page(world.bob).get("/runs/", {"column": ["device", "lookahead"]})
-    assert [column.name for column in page.context["shown"]] == ["lookahead", "device"]
-    heads = page.content.decode().split("<thead>")[-1].split("</thead>")[0]
-    assert "Hardware" in heads and "Accepted" not in heads
-
-
-@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL plans by how many rows there are")
-def test_a_list_is_found_and_counted_in_an_index_of_the_team_alone(world, ready):
-    ended(world.actor(world.bob), **ready)
-    for address in ("/runs/", "/api/v1/runs/?offset=1", "/api/v1/samples/?offset=1"):
-        with CaptureQueriesContext(connection) as asked:
-            assert world.page(world.bob).get(address).status_code == 200
-        counts_or_ids = r'SELECT (COUNT|"comparisons_(run|sample)"."id" AS "pk" F)'
-        found = [query["sql"] for query in asked if re.match(counts_or_ids, query["sql"])]
-        assert len(found) == 2
-        for query in found:
-            with connection.cursor() as cursor:
-                steps = cursor.execute(f"EXPLAIN QUERY PLAN {query}").fetchall()
-            assert "USING COVERING INDEX" in steps[0][3] and "_by_team" in steps[0][3]
-
-
-def test_every_column_can_be_sorted_and_every_number_bounded(world, ready):
-    ended(world.actor(world.bob), **ready)
-    rows = filters.runs(world.actor(world.bob))
-    for ordering in filters.ORDERINGS:
-        assert len(filters.ordered(rows, ordering)) == 2, ordering
+    rows = filters.runs(by)
+    assert [ordering for ordering in filters.ORDERINGS if len(filters.ordered(rows, ordering)) != 4] == []
     for name in filters.RANGES:
-        assert filters.filtered(rows, {name: "0.5"}).count() <= 2, name
+        assert filters.filtered(rows, {name: "0.5"}).count() <= 4, name
 
 
-def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_in_no_range(world, ready):
-    branches = ("auto", 3, 8)
-    strategies = [{"strategy": "ssd", "params": {"branches": each, "placement": "in-turn"}} for each in branches]
-    ended(world.actor(world.bob), **ready, strategies=strategies)
+def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_in_no_range(world, by, ready):
+    ended(by, "ssd:branches=auto,placement=in-turn,ssd:branches=3,placement=in-turn", **ready)
     page = world.page(world.bob).get("/runs/", {"column": "branches", "strategy": "ssd", "ordering": "number"})
     told = [re.sub(r"<[^>]*>", " ", row).split() for row in page.context["rows"]]
-    assert [each in words for each, words in zip(("auto", "3", "8"), told, strict=True)] == [True] * 3
+    assert [each in words for each, words in zip(("auto", "3"), told, strict=True)] == [True] * 2
     assert shown(world, branches_from="2", branches_to="4") == ["ssd:3,branches=3,placement=in-turn"]
 
 
-def test_the_list_the_page_and_the_api_say_the_same_verdict_and_the_same_doubt(world, ready):
-    comparison = ended(world.actor(world.bob), **ready, strategies=[{"strategy": "static"}, {"strategy": "oracle"}])
-    waiting = make.comparison(world.actor(world.bob), **ready)
+def test_the_list_the_page_and_the_api_say_the_same_verdict_and_the_same_doubt(world, by, ready):
+    comparison = ended(by, "static,oracle", **ready)
     client, api = world.page(world.bob), world.api(world.bob)
+    listed = lambda: {row.pk: words for row, *words in client.get("/comparisons/").context["rows"]}  # noqa: E731
     said = api.get(f"/api/v1/comparisons/{comparison.pk}/report/").json()
-    told = {row.pk: words for row, *words in client.get("/comparisons/").context["rows"]}
-    assert told == {comparison.pk: [said["verdict"], said["doubt"]], waiting.pk: ["", ""]}
     row = api.get(f"/api/v1/comparisons/{comparison.pk}/").json()
-    assert (row["verdict"], row["doubt"]) == (said["verdict"], said["doubt"])
-    page = client.get(f"/comparisons/{comparison.pk}/").context
-    assert (page["report"]["verdict"], page["report"]["doubt"]) == (said["verdict"], said["doubt"])
-
-
-def test_the_list_says_of_a_running_comparison_what_its_page_says_so_far(world, ready):
-    running = make.comparison(world.actor(world.bob), **ready)
+    page = client.get(f"/comparisons/{comparison.pk}/").context["report"]
+    assert (row["verdict"], row["doubt"]) == (page["verdict"], page["doubt"]) == (said["verdict"], said["doubt"])
+    running = make.comparison(by, **ready)
+    assert listed() == {comparison.pk: [said["verdict"], said["doubt"]], running.pk: ["", ""]}
     job = jobs.claim(worker="w1", queues=["cpu"])
-    listed = lambda: world.page(world.bob).get("/comparisons/").context["rows"]  # noqa: E731
-    assert [words for _, *words in listed()] == [["", ""]]
     prompt, repeat, runs = next(make.remaining(running))
     for run in runs:
         make.decode_one(job, run, prompt, repeat)
-    said = world.api(world.bob).get(f"/api/v1/comparisons/{running.pk}/report/").json()
+    said = api.get(f"/api/v1/comparisons/{running.pk}/report/").json()
     assert said["verdict"].startswith("So far after 1 of 3 prompts, static:4 ran at 2.00 times")
-    assert [words for _, *words in listed()] == [[said["verdict"], said["doubt"]]]
+    assert listed()[running.pk] == [said["verdict"], said["doubt"]]
 
 
 @pytest.mark.django_db(transaction=True)
 def test_no_transaction_is_open_while_samples_are_summed_up(world):
-    comparison = make.comparison(world.actor(world.bob))
-    make.decode_all(comparison)
+    make.decode_all(make.comparison(world.actor(world.bob)))
     reads: list[bool] = []
 
     def watch(execute, sql, params, many, context):

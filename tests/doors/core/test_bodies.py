@@ -23,16 +23,15 @@ async def swallow(scope: Any, receive: Any, send: Any) -> None:
 
 def sent(pieces: list[bytes], query: bytes = b"", **headers: bytes) -> tuple[list[dict[str, Any]], int]:
     """The messages of the answer, and how many pieces were read."""
-    messages = [{"type": "http.request", "body": piece, "more_body": True} for piece in pieces[:-1]]
-    messages.append({"type": "http.request", "body": pieces[-1], "more_body": False})
+    waiting = iter([(piece, True) for piece in pieces[:-1]] + [(pieces[-1], False)])
     answer: list[dict[str, Any]] = []
-    waiting = iter(messages)
     read = 0
 
     async def receive() -> dict[str, Any]:
         nonlocal read
         read += 1
-        return next(waiting)
+        piece, more = next(waiting)
+        return {"type": "http.request", "body": piece, "more_body": more}
 
     async def send(message: dict[str, Any]) -> None:
         answer.append(message)
@@ -43,44 +42,33 @@ def sent(pieces: list[bytes], query: bytes = b"", **headers: bytes) -> tuple[lis
     return answer, read
 
 
-def ask(pieces: list[bytes], declared: int | None = None, query: bytes = b"", encoding: bytes = b"") -> tuple[int, int]:
-    """The status, and how many pieces were read."""
-    headers = {"content_length": str(declared).encode()} if declared is not None else {}
-    answer, read = sent(pieces, query, **headers, **({"transfer_encoding": encoding} if encoding else {}))
-    return answer[0]["status"], read
+def status(pieces: list[bytes], query: bytes = b"", **headers: bytes) -> int:
+    return int(sent(pieces, query, **headers)[0][0]["status"])
 
 
-@pytest.mark.parametrize("declared", [10, None])
-def test_the_longest_body_passes(declared):
-    assert ask([b"12345", b"67890"], declared)[0] == 200
+@pytest.mark.parametrize("declared", [True, False])
+def test_the_longest_body_passes_and_one_byte_more_does_not_and_is_read_to_its_end(declared):
+    fits, over = ({"content_length": length} if declared else {} for length in (b"10", b"11"))
+    assert status([b"12345", b"67890"], **fits) == 200
+    answer, read = sent([b"12345", b"67890", b"x"], **over)
+    assert (answer[0]["status"], read) == (413, 3)
 
 
-@pytest.mark.parametrize("declared", [11, None])
-def test_one_byte_more_does_not_and_is_read_to_its_end(declared):
-    assert ask([b"12345", b"67890", b"x"], declared) == (413, 3)
+def test_patience_has_an_end_and_two_lengths_are_refused_and_a_refusal_carries_the_id_of_its_request():
+    answer, read = sent([b"1234567890"] * 100)
+    assert (answer[0]["status"], read) == (413, PATIENCE + 1)
+    assert status([b"12345"], content_length=b"5", transfer_encoding=b"chunked") == 400
+    assert status([b"12345"], transfer_encoding=b"chunked") == 200
+    (start, body), _ = sent([b""], content_length=b"11", x_request_id=b"mine-1234")
+    assert (b"x-request-id", b"mine-1234") in start["headers"]
+    assert json.loads(body["body"])["request_id"] == "mine-1234"
 
 
-def test_patience_has_an_end_and_two_lengths_are_refused():
-    status, read = ask([b"1234567890"] * 100, None)
-    assert (status, read) == (413, PATIENCE + 1)
-    assert ask([b"12345"], 5, encoding=b"chunked")[0] == 400
-    assert ask([b"12345"], encoding=b"chunked")[0] == 200
-
-
-@pytest.mark.parametrize(
-    ("query", "status"),
-    [
+def test_a_query_has_a_length_and_a_count_that_are_refused_unread():
+    for query, expected in (
         (b"a=" + b"x" * (LONGEST_QUERY - 2), 200),
         (b"a=" + b"x" * (LONGEST_QUERY - 1), 414),
         (b"&".join([b"a"] * MOST_IN_QUERY), 200),
         (b"&".join([b"a"] * (MOST_IN_QUERY + 1)), 414),
-    ],
-)
-def test_a_query_has_a_length_and_a_count_that_are_refused_unread(query, status):
-    assert ask([b"1234"], query=query)[0] == status
-
-
-def test_the_refusal_carries_the_id_of_its_request():
-    (start, body), _ = sent([b""], content_length=b"11", x_request_id=b"mine-1234")
-    assert (b"x-request-id", b"mine-1234") in start["headers"]
-    assert json.loads(body["body"])["request_id"] == "mine-1234"
+    ):
+        assert status([b"1234"], query) == expected

@@ -11,7 +11,7 @@ from rest_framework import serializers
 
 from webapp.core import rest, strict_json
 from webapp.core.api import Input
-from webapp.core.fields import NAMED, ObjectList, Several, Table
+from webapp.core.fields import Table
 
 LARGEST_ANSWER = 10_000  # bytes
 
@@ -32,12 +32,10 @@ def inside(name: str, field: Any) -> Iterator[tuple[str, Any]]:
 
 def is_bounded(field: Any) -> bool:
     match field:
-        case serializers.ListSerializer():
-            return isinstance(field, ObjectList) and field.max_length is not None
-        case serializers.ListField():
-            return isinstance(field, Several) and field.max_length is not None
+        case serializers.ListSerializer() | serializers.ListField():
+            return field.max_length is not None
         case serializers.DictField():
-            return isinstance(field, Table) and field.max_length is not None
+            return isinstance(field, Table)
         case serializers.IntegerField() | serializers.FloatField():
             return field.min_value is not None and field.max_value is not None
         case serializers.CharField() | serializers.JSONField():
@@ -59,9 +57,7 @@ HOSTILE = {
     "too many names": many(16_000),
     "a long name": {"x" * 900_000: 1},
     "too many strategies": {"strategies": [{}] * 200_000},
-    "strategies with unknown names": {"strategies": [many(200)] * 32},
     "a long parameter": {"strategies": [{"strategy": "static", "params": {"x" * 500_000: "y" * 400_000}}]},
-    "stops of the wrong kind": {"sampling": {"stop": [{"a": [1] * 500}] * 16}},
     "a long id": {"pair": "x" * 1_000_000, "dataset": 10**39},
 }
 
@@ -75,41 +71,15 @@ def test_a_hostile_body_is_refused_in_a_few_sentences(world, body):
     assert answer.json()["detail"].endswith((".", "?"))
 
 
-def test_ten_unknown_names_are_named_and_the_others_counted(world):
-    problem = world.api(world.victor).patch("/api/v1/me/", many(500)).json()
-    assert [error["field"] for error in problem["errors"][:-1]] == sorted(many(500))[:NAMED]
-    assert problem["errors"][-1]["detail"] == "490 more names are not known here."
-
-
-def test_wrong_entries_after_the_tenth_are_not_looked_at(world):
-    looked = []
-
-    class Looking(Input):
-        a = serializers.IntegerField(min_value=0, max_value=1)
-
-        def to_internal_value(self, data: Any) -> Any:
-            looked.append(data)
-            return super().to_internal_value(data)
-
-    class Several(Input):
-        entries = Looking(many=True, max_length=1000)
-
-    body = Several(data={"entries": [{"a": 7}] * 900})
-    assert not body.is_valid()
-    assert len(looked) == len(body.errors["entries"]) == NAMED
-
-
 def test_more_values_than_a_body_may_hold_are_counted_before_they_are_read(monkeypatch):
     monkeypatch.setattr(strict_json.json, "loads", lambda *_, **__: pytest.fail("it was read"))
     quoted = '["\\\\"' + ',"\\\\"' * 200
     for text in ('{"a":' + "[" * 200, "[" + "0," * 200, '{"a":"b",' * 200, '["' + '","' * 200, quoted):
         with pytest.raises(ValueError, match="more than 100 values"):
             strict_json.loads(text, most=100)
-
-
-@pytest.mark.parametrize("text", ['["' + 'one, [two], {three}, \\"four\\"; ' * 200 + '"]', '{"a": [1, 2, {"b": "c"}]}'])
-def test_commas_and_brackets_within_a_text_are_no_values(text):
-    assert strict_json.loads(text, most=10) == json.loads(text)
+    monkeypatch.undo()
+    for text in ('["' + 'one, [two], {three}, \\"four\\"; ' * 200 + '"]', '{"a": [1, 2, {"b": "c"}]}'):
+        assert strict_json.loads(text, most=10) == json.loads(text)  # commas and brackets within a text are no values
 
 
 @pytest.mark.parametrize(
@@ -131,8 +101,6 @@ def test_more_than_any_page_sends_is_refused(world):
     refused = client.post("/api/v1/teams/", too_long)
     assert (refused.status_code, refused.json()["code"]) == (413, "too-large")
     assert client.post("/api/v1/datasets/", too_long).status_code == 201
-    answer = world.api(world.alice).get("/api/v1/jobs/?ordering=" + ",".join(["created"] * 3000))
-    assert (answer.status_code, answer.json()["field"]) == (400, "ordering")
     answer = world.page(world.alice).post("/comparisons/new/", {f"field{number}": "1" for number in range(501)})
     assert answer.status_code == 400
     part = '--x\r\nContent-Disposition: form-data; name="{0}"; filename="{0}"\r\n\r\n1\r\n'

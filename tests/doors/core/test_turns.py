@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,12 +15,10 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.test import RequestFactory
 from django.urls import path
 
-from webapp.accounts.authentication import team_of
 from webapp.core import conditions
 from webapp.core.conditions import Condition
 from webapp.core.problems import Gone
-from webapp.core.turns import EACH, LONG, LONG_EACH, is_long, takes_long
-from webapp.core.waiting import AT_WORK, InTurns, Revoked, _by_turns
+from webapp.core.waiting import AT_WORK, EACH, InTurns, Revoked, _by_turns
 
 LINE, COUNT = "x" * 1023 + "\n", 1000
 PATIENCE = 60
@@ -39,47 +36,19 @@ class Long:
             yield LINE
 
 
-class Slow:
-    """A view that is at work until it is let go, and the answers it has made."""
-
-    def __init__(self) -> None:
-        self.began, self.may_go = threading.Event(), threading.Event()
-        self.made: list[FileResponse] = []
-
-    def answer(self) -> FileResponse:
-        self.began.set()
-        self.may_go.wait(PATIENCE)
-        self.made.append(FileResponse(Path(__file__).open("rb")))  # noqa: SIM115  the answer closes it
-        return self.made[-1]
-
-
-class Crowd:
-    """Requests at work, by team. None leaves before as many as may are in."""
-
-    def __init__(self, allowed: int) -> None:
-        self.full = threading.Barrier(allowed)
-        self.now, self.most = Counter[str](), Counter[str]()
-        self.lock = threading.Lock()
-
-    def work(self, team: str) -> None:
-        with self.lock:
-            self.now[team] += 1
-            self.most[team] = max(self.most[team], self.now[team])
-        self.full.wait(PATIENCE)
-        with self.lock:
-            self.now[team] -= 1
-
-
-inside = Crowd(AT_WORK)
-heavies = Crowd(LONG + 1)  # with the test, which answers a short request first
-gate = threading.Event()
-slow = Slow()
+full = threading.Barrier(AT_WORK)
+inside = threading.Semaphore(AT_WORK)
+began, gate = threading.Event(), threading.Event()
 answers: list[Long] = []
+files: list[FileResponse] = []
 held: list[BaseDatabaseWrapper] = []
 
 
 def hold(request: HttpRequest) -> HttpResponse:
-    inside.work("all")
+    """Leave when as many as may are in; fail if one more is."""
+    assert inside.acquire(blocking=False)
+    full.wait(PATIENCE)
+    inside.release()
     return HttpResponse("done")
 
 
@@ -88,8 +57,11 @@ def long(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(answers[-1].lines())
 
 
-def file(request: HttpRequest) -> FileResponse:
-    return slow.answer()
+def wait_at_gate(request: HttpRequest) -> FileResponse:
+    began.set()
+    gate.wait(PATIENCE)
+    files.append(FileResponse(Path(__file__).open("rb")))  # noqa: SIM115  the answer closes it
+    return files[-1]
 
 
 def broken(request: HttpRequest) -> StreamingHttpResponse:
@@ -102,24 +74,11 @@ def broken(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(lines())
 
 
-@takes_long("GET")
-def heavy(request: HttpRequest) -> HttpResponse:
-    heavies.work(request.headers["Team"])
-    return HttpResponse("done")
-
-
-def wait_at_gate(request: HttpRequest) -> HttpResponse:
-    gate.wait(PATIENCE)
-    return HttpResponse("done")
-
-
 urlpatterns = [
     path("gate/", wait_at_gate),
     path("done/", lambda request: HttpResponse("done")),
-    path("heavy/", heavy),
     path("hold/", hold),
     path("long/", long),
-    path("file/", file),
     path("broken/", broken),
 ]
 
@@ -128,7 +87,9 @@ urlpatterns = [
 def server(settings) -> InTurns:
     """All that stands between the network and a view, with views of these tests."""
     settings.ROOT_URLCONF, settings.ALLOWED_HOSTS = __name__, ["testserver"]
-    answers.clear()
+    for each in (answers, files, held):
+        each.clear()
+    gate.clear()
     return InTurns()
 
 
@@ -138,34 +99,24 @@ async def ask(server: InTurns, address: str, **headers: str) -> HttpResponse | S
 
 
 def test_so_many_are_at_work_and_the_rest_waits(server):
-    async def crowd() -> list[int]:
-        answers = await asyncio.gather(*(ask(server, "/hold/") for _ in range(AT_WORK * 3)))
-        return [answer.status_code for answer in answers]
+    async def crowd() -> set[int]:
+        asked = await asyncio.gather(*(ask(server, "/hold/") for _ in range(AT_WORK * 3)))
+        return {answer.status_code for answer in asked}
 
-    assert asyncio.run(crowd()) == [200] * AT_WORK * 3
-    assert inside.most == {"all": AT_WORK}
+    assert asyncio.run(crowd()) == {200}
 
 
-def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(settings, server):
-    server = InTurns(lambda request: request.headers["Team"])
-
+def test_nobody_takes_all_turns(server):
     async def crowd() -> None:
-        first = [asyncio.create_task(ask(server, "/heavy/", Team="a")) for _ in range(2 * AT_WORK)]
-        second = [asyncio.create_task(ask(server, "/heavy/", Team="b")) for _ in range(2 * AT_WORK)]
-        for _ in range(len(first + second) // LONG):
-            assert len([piece async for piece in await ask(server, "/long/")]) > 10
-            await asyncio.to_thread(heavies.full.wait, PATIENCE)
-        assert {answer.status_code for answer in await asyncio.gather(*first, *second)} == {200}
+        busy = [asyncio.create_task(ask(server, "/gate/", Authorization="Bearer mine")) for _ in range(2 * AT_WORK)]
+        for _ in range(AT_WORK - EACH):  # these are answered while all of mine wait
+            assert (await ask(server, "/done/", Authorization="Bearer other")).status_code == 200
+        assert not any(task.done() for task in busy)
+        gate.set()
+        for answer in await asyncio.gather(*busy):
+            answer.close()
 
-    asyncio.run(crowd())
-    assert heavies.most == {"a": LONG_EACH, "b": LONG_EACH}
-
-
-@pytest.mark.parametrize("thing", ["datasets", "models", "pairs", "classifiers"])
-def test_requests_and_pages_that_parse_files_are_long(thing):
-    previews = {"datasets": ["preview/"], "pairs": ["check/"]}.get(thing, [])
-    for address in (f"/{thing}/new/", *(f"/api/v1/{thing}/{more}" for more in ("", *previews))):
-        assert is_long(RequestFactory().post(address)) and not is_long(RequestFactory().get(address))
+    asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
 
 
 def test_who_reads_slowly_keeps_no_turn_from_others(server):
@@ -184,7 +135,7 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
     """Pieces made before the end of the right are sent; then the connection breaks, so the answer does not look
     complete."""
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.01)
-    answers.append(Long())
+    made = Long()
     is_over, was_checked = threading.Event(), threading.Event()
 
     def holding(keys: Iterable[object]) -> set[object]:
@@ -196,59 +147,32 @@ def test_a_long_answer_is_cut_off_once_the_right_to_it_has_ended(server, monkeyp
     right = Condition(holding, "anything", Gone("It was revoked."))
 
     async def read() -> None:
-        pieces = _by_turns(iter(line.encode() for line in answers[0].lines()), server._slots, (right,))
+        pieces = _by_turns(iter(line.encode() for line in made.lines()), server._slots, (right,))
         with pytest.raises(Revoked, match="It was revoked"):
             async for _ in pieces:
                 is_over.set()
                 await asyncio.to_thread(was_checked.wait, PATIENCE)
 
     asyncio.run(asyncio.wait_for(read(), PATIENCE))
-    assert is_over.is_set() and answers[0].made < COUNT
+    assert is_over.is_set() and made.made < COUNT
 
 
-def test_a_long_answer_that_breaks_off_keeps_no_connection(server):
-    async def read() -> None:
+def test_an_answer_that_breaks_off_or_whose_client_went_away_keeps_nothing_open(server):
+    async def break_off() -> None:
         with pytest.raises(OSError, match="A file is gone"):
             await anext(aiter(await ask(server, "/broken/")))
 
-    asyncio.run(read())
-    assert [one.connection for one in held] == [None]
-
-
-def test_the_answer_of_a_client_that_went_away_is_closed(server):
     async def go_away() -> None:
-        asking = asyncio.create_task(ask(server, "/file/"))
-        await asyncio.to_thread(slow.began.wait, PATIENCE)
+        began.clear()
+        asking = asyncio.create_task(ask(server, "/gate/"))
+        await asyncio.to_thread(began.wait, PATIENCE)
         asking.cancel()
         await asyncio.sleep(0)  # the cancellation arrives before the answer is made
-        slow.may_go.set()
+        gate.set()
         with pytest.raises(asyncio.CancelledError):
             await asking
 
+    asyncio.run(break_off())
+    assert [one.connection for one in held] == [None]
     asyncio.run(asyncio.wait_for(go_away(), PATIENCE))
-    assert [answer.closed for answer in slow.made] == [True]
-
-
-def test_nobody_takes_all_turns(server):
-    gate.clear()
-
-    async def crowd() -> None:
-        busy = [asyncio.create_task(ask(server, "/gate/", Authorization="Bearer mine")) for _ in range(2 * AT_WORK)]
-        for _ in range(AT_WORK - EACH):  # these are answered while all of mine wait
-            assert (await ask(server, "/done/", Authorization="Bearer other")).status_code == 200
-        assert not any(task.done() for task in busy)
-        gate.set()
-        assert {answer.status_code for answer in await asyncio.gather(*busy)} == {200}
-
-    asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
-
-
-def test_long_requests_are_counted_by_team(world):
-    factory, bob = RequestFactory(), world.page(world.bob)
-    world.script()
-    with_token = factory.get("/", headers={"Authorization": f"Bearer {world.tokens['admin']}"})
-    with_session = factory.get("/")
-    with_session.COOKIES = {name: cookie.value for name, cookie in bob.cookies.items()}
-    wrong = factory.get("/", headers={"Authorization": "Bearer dh_wrong.token"}, REMOTE_ADDR="192.0.2.7")
-    assert team_of(with_token) == team_of(with_session) == str(world.team.pk)
-    assert team_of(wrong) == team_of(factory.get("/", REMOTE_ADDR="192.0.2.7"))
+    assert [answer.closed for answer in files] == [True]

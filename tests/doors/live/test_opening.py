@@ -1,21 +1,15 @@
-"""A page that is opened names what it needs at once: its modules in the head, the traces it shows first in its body."""
+"""A page that is opened brings what it shows first: every row, and the traces of one prompt."""
 
 from __future__ import annotations
 
 import json
-import posixpath
 import re
 import zlib
 
-import pytest
-from django.conf import settings
-
 from tests.kit import make
 from webapp.comparisons import trace
-from webapp.comparisons.models import Comparison, Sample, TraceChunk
+from webapp.comparisons.models import Sample, TraceChunk
 from webapp.comparisons.packing import unpack
-from webapp.comparisons.redaction import without_texts
-from webapp.core.templatetags.modules import charts_at
 
 
 def opened(client, path, **headers):
@@ -33,66 +27,22 @@ def unpacked(columns):
     return unpack(zlib.compress(json.dumps(columns).encode()))
 
 
-def test_every_module_of_the_page_is_named_in_its_head(world, comparison):
-    text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
-    named = set(re.findall(r'<link rel="modulepreload" href="/static/([^"]+)">', text))
-    folder = settings.BASE_DIR / "static"
-    pages_own = {"js/pages/comparison.js"}
-    reached = {
-        posixpath.normpath(posixpath.join(posixpath.dirname(path), name))
-        for path in named | pages_own
-        for name in re.findall(r'(?:from|import) "(\.[^"]+)"', (folder / path).read_text())
-    }
-    charts = {name for place in ("text", "comparison-top", "comparison") for name in charts_at(place)}
-    assert charts and reached | charts == named
-
-
 def test_a_finished_page_brings_the_traces_it_shows_and_every_row_compressed(world, comparison):
+    client, at = world.page(world.bob), f"/comparisons/{comparison.pk}/"
+    assert unpacked(data(opened(client, at)[0], "rows"))[0] == []
     make.decode_all(comparison)
-    text, _ = opened(world.page(world.bob), f"/comparisons/{comparison.pk}/")
+    text, _ = opened(client, at)
     last = Sample.objects.filter(run__comparison=comparison).order_by("created").last()
     heat = Sample.objects.filter(run__comparison=comparison, prompt=last.prompt, repeat=last.repeat)
     whole = {one["sample"]: [unpacked(part) for part in one["parts"]] for one in data(text, "traces")}
     told = {str(pk): [(events, words)] for pk, events, words in trace.read_all(heat.values_list("pk", flat=True))}
     assert whole == told and len(whole) == heat.count()
-    client = world.page(world.bob)
-    text, _ = opened(client, f"/comparisons/{comparison.pk}/")
     news = client.get(f"/api/v1/comparisons/{comparison.pk}/events/").json()["frames"]
     rows, _ = unpacked(data(text, "rows"))
     assert rows == next(frame["rows"] for frame in news if frame["t"] == "samples")
     assert len(rows) == Sample.objects.count() and {"drafts_by_position", "audit", "span"} <= rows[0].keys()
-    answer = client.get(f"/comparisons/{comparison.pk}/", HTTP_ACCEPT_ENCODING="gzip")
-    assert answer["Content-Encoding"] == "gzip"
-    assert len(answer.content) < len(client.get(f"/comparisons/{comparison.pk}/").content) / 2
-
-
-@pytest.mark.parametrize("decode", [make.begin_a_heat, make.decode_all])
-def test_a_page_shows_samples_that_came_since_it_was_opened_last(world, comparison, decode):
-    client, at = world.page(world.bob), f"/comparisons/{comparison.pk}/"
-    assert unpacked(data(opened(client, at)[0], "rows"))[0] == []
-    decode(comparison)
-    shown = unpacked(data(opened(client, at)[0], "rows"))[0]
-    told = {str(pk): finished is not None for pk, finished in Sample.objects.values_list("pk", "finished")}
-    assert told and {row["id"]: row["is_finished"] for row in shown} == told
-
-
-def test_of_an_ended_page_nothing_is_kept_that_changes_or_belongs_to_a_reader(world, comparison):
-    make.decode_all(comparison)
-    at = f"/comparisons/{comparison.pk}/"
-    member, viewer, stranger = (world.page(user) for user in (world.bob, world.victor, world.charlie))
-    buttons = f'action="{at}bin/"', f'action="{at}describe/"'
-    assert all(button in opened(member, at)[0] for button in buttons)
-    assert not any(button in opened(viewer, at)[0] for button in buttons)
-    assert stranger.get(at).status_code == 404
-    member.post(f"{at}describe/", {"name": "renamed", "notes": "a note", "tags": "nightly"})
-    for client in (member, viewer):
-        text, _ = opened(client, at)
-        assert "renamed · Drafthouse" in text and '<p class="notes">a note</p>' in text and ">nightly</a>" in text
-        assert client.get(at)["Cache-Control"] == "private, no-store"
-    member.post(f"{at}bin/")
-    assert f'action="{at}restore/"' in opened(member, at)[0]
-    Comparison.objects.filter(pk=comparison.pk).update(team=world.other_team)
-    assert (member.get(at).status_code, stranger.get(at).status_code) == (404, 200)
+    answer = client.get(at, HTTP_ACCEPT_ENCODING="gzip")
+    assert answer["Content-Encoding"] == "gzip" and len(answer.content) < len(client.get(at).content) / 2
 
 
 def test_what_a_page_brings_cannot_end_its_script(world, comparison):
@@ -115,9 +65,6 @@ def test_a_link_that_hides_texts_hides_them_in_what_the_page_brings_too(world, c
     told = [event for events, _ in parts for event in events]
     assert told and all(set(event.get("tokens", [0])) <= {0} and event.get("token", 0) == 0 for event in told)
     assert all(words == {} for _, words in parts)
-    frame = {"t": "events", "words": {}, "events": [{"event": "prompted", "seq": 2, "prompt": [5, 7], "end_ns": 1}]}
-    [shown] = without_texts(frame)["events"]
-    assert shown["prompt"] == []
 
 
 def test_runs_of_one_strategy_share_its_colour_and_are_told_apart_by_their_dashes(world):

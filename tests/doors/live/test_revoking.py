@@ -17,10 +17,9 @@ from webapp.accounts import actor as actors
 from webapp.accounts.models import ApiToken, Membership, Role, User
 from webapp.accounts.standing import conditions_of
 from webapp.comparisons import trace
-from webapp.comparisons.models import Comparison, Sample
+from webapp.comparisons.models import Comparison
 from webapp.core import conditions
 from webapp.core.problems import NotFound
-from webapp.live import watch_socket
 from webapp.sharing import services as sharing
 from webapp.sharing.models import Share
 
@@ -45,29 +44,10 @@ def link(world, comparison) -> str:
     return made.rstrip("/").rpartition("/")[2]
 
 
-def with_ticket(world, comparison, client) -> Watcher:
-    ticket = client.post("/api/v1/tickets/").json()["ticket"]
-    return watcher(comparison, None, origin="", query=f"ticket={ticket}")
-
-
 def by_link(comparison, secret: str, user: User | None = None, query: str = "") -> Watcher:
     stranger = watcher(comparison, user, query=query)
     stranger.scope["path"] = f"/ws/shared/{secret}/"
     return stranger
-
-
-def ended(watching: Watcher, sample: Sample, end: Callable[[], Any]) -> tuple[int, str]:
-    """How the socket is closed once the right has ended, after it was told what there was."""
-    endings = []
-
-    async def story() -> None:
-        await watching.open(after={str(sample.pk): 0})
-        await watching.until(lambda watching: watching.seqs(sample) == [1, 2])
-        await sync_to_async(end)()
-        endings.append(await watching.closed())
-
-    run(story())
-    return endings[0]
 
 
 def change_password() -> None:
@@ -81,6 +61,10 @@ LONG_AGO = timezone.now() - timedelta(days=1)
 
 def bob_leaves() -> None:
     Membership.objects.filter(user__username="bob").delete()
+
+
+def victor_leaves() -> None:
+    Membership.objects.filter(user__username="victor").delete()
 
 
 ENDS: list[tuple[str, Callable[[], Any], str]] = [  # how a connection was opened, how that right ends, what is said
@@ -119,24 +103,28 @@ def test_every_right_that_ends_breaks_the_conditions_of_what_it_opened(world, co
             transaction.set_rollback(True)
 
 
-@pytest.mark.parametrize(
-    ("opened", "end", "code", "sentence"),
-    [
-        ("session", bob_leaves, 4004, LEFT),
-        ("ticket", change_password, 4001, SIGNED_OUT),
-        ("token", lambda: ApiToken.objects.update(revoked_at=LONG_AGO), 4001, TOKEN_ENDED),
-        ("link", lambda: Share.objects.update(revoked_at=LONG_AGO), 4004, LINK_ENDED),
-    ],
-)
-def test_a_right_that_ends_closes_the_sockets_it_opened(world, comparison, sample, link, opened, end, code, sentence):
+def test_a_right_that_ends_closes_the_sockets_it_opened_and_makes_its_tickets_worthless(
+    world, comparison, sample, link
+):
     """A link's socket takes no ticket, whatever its query says."""
-    watching = {
-        "session": lambda: watcher(comparison, world.bob),
-        "ticket": lambda: with_ticket(world, comparison, world.api(world.bob)),
-        "token": lambda: with_ticket(world, comparison, world.script("read")),
-        "link": lambda: by_link(comparison, link, query="ticket=x"),
-    }[opened]()
-    assert ended(watching, sample, end) == (code, sentence)
+    tickets = [world.api(world.bob).post("/api/v1/tickets/").json()["ticket"] for _ in range(2)]
+    by_ticket, late = (watcher(comparison, None, origin="", query=f"ticket={ticket}") for ticket in tickets)
+    shared = by_link(comparison, link, query="ticket=x")
+
+    async def story() -> None:
+        for watching, end, ending in (
+            (watcher(comparison, world.victor), victor_leaves, (4004, LEFT)),
+            (by_ticket, change_password, (4001, SIGNED_OUT)),
+            (shared, lambda: Share.objects.update(revoked_at=LONG_AGO), (4004, LINK_ENDED)),
+        ):
+            await watching.open(after={str(sample.pk): 0})
+            await watching.until(lambda watching: watching.seqs(sample) == [1, 2])
+            await sync_to_async(end)()
+            assert await watching.closed() == ending
+        await late.knock()
+        assert (await late.closed())[0] == 4001 and late.frames == []
+
+    run(story())
 
 
 async def test_who_may_still_read_watches_on(world, comparison, sample, link):
@@ -154,32 +142,6 @@ async def test_who_may_still_read_watches_on(world, comparison, sample, link):
     await sync_to_async(trace.append)(sample=sample, first_seq=4, events=[{"seq": 4}])
     await reader.until(lambda reader: reader.seqs(sample) == [1, 2, 3, 4])
     await reader.leave()
-
-
-def test_a_ticket_is_worth_nothing_once_the_right_it_was_made_with_has_ended(world, comparison):
-    late = with_ticket(world, comparison, world.api(world.bob))
-
-    async def story() -> None:
-        await sync_to_async(change_password)()
-        await late.knock()
-        assert (await late.closed())[0] == 4001
-
-    run(story())
-    assert late.frames == []
-
-
-def test_no_socket_opens_for_a_page_that_is_not_ours(world, comparison, link):
-    """Neither a ticket nor a link makes a page ours."""
-    ticket = world.script("read").post("/api/v1/tickets/").json()["ticket"]
-
-    async def story(path: str) -> None:
-        foreign = watcher(comparison, world.bob, "http://elsewhere.example", f"ticket={ticket}")
-        foreign.scope["path"] = path
-        await foreign.knock()
-        assert await foreign.closed() == watch_socket.FOREIGN
-
-    for path in (f"/ws/comparisons/{comparison.pk}/", f"/ws/shared/{link}/"):
-        run(story(path))
 
 
 def test_fifty_sockets_are_checked_with_as_many_queries_as_one(world, comparison, django_assert_num_queries):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
@@ -54,15 +53,6 @@ async def test_who_joins_late_is_told_everything_and_then_what_comes(sample, bob
     assert bob.heard("events")[0]["words"] == {"1": "a", "4": "a"}
 
 
-async def test_a_cursor_goes_on_where_it_was_also_inside_a_chunk(sample, bob):
-    await write(sample, 1, 4)
-    await write(sample, 5, 6)
-    await bob.open(after={str(sample.pk): 2})
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 4)
-    await bob.leave()
-    assert bob.seqs(sample) == [3, 4, 5, 6]
-
-
 async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
     monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
     await bob.open()
@@ -71,17 +61,6 @@ async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch,
     await sync_to_async(chunk.save)()
     await bob.until(lambda bob: len(bob.seqs(sample)) == 2)
     await bob.leave()
-
-
-async def test_double_nudges_and_a_write_that_is_repeated_leave_no_gap(comparison, sample, bob):
-    await bob.open()
-    for _ in range(3):
-        await write(sample, 1, 2)
-        await sync_to_async(trace.nudge)(comparison.pk)
-    await write(sample, 3, 3)
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
-    await bob.leave()
-    assert bob.seqs(sample) == [1, 2, 3]
 
 
 async def test_the_line_is_closed_after_the_last_event_of_all(comparison, job, sample, bob):
@@ -103,27 +82,3 @@ async def test_a_sample_that_began_and_ended_unseen_is_told_too(comparison, job,
     await bob.until(lambda bob: bob.heard("complete"))
     await bob.leave()
     assert bob.seqs(sample) == [1, 2, 3]
-
-
-async def test_a_sample_begun_anew_is_told_from_its_start(job, sample, bob):
-    await write(sample, 1, 3)
-    await bob.open()
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 3)
-    again = await sync_to_async(services.begin_sample)(
-        job=job, run=sample.run, prompt=sample.prompt, repeat=sample.repeat, device="cpu"
-    )
-    await write(again, 1, 2)
-    await bob.until(lambda bob: len(bob.seqs(again)) == 2)
-    await bob.leave()
-
-
-async def test_many_small_chunks_arrive_in_few_messages(sample, bob):
-    await bob.open()
-    await bob.until(lambda bob: bob.heard("samples"))
-    began, bob.messages = asyncio.get_running_loop().time(), 0
-    for seq in range(1, 41):
-        await write(sample, seq, seq)
-    await bob.until(lambda bob: len(bob.seqs(sample)) == 40)
-    await bob.leave()
-    assert bob.messages <= 2 + 20 * (asyncio.get_running_loop().time() - began)
-    assert bob.seqs(sample) == list(range(1, 41))

@@ -25,6 +25,8 @@ from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.sharing.models import Share
 
+SINCE = "since=2030-01-01T00:00:00Z"
+
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
@@ -93,21 +95,18 @@ async def waiting(*askings: Asking) -> None:
 
 @pytest.fixture
 def roads(comparison: Comparison, sample: Sample) -> dict[str, str]:
-    job = comparison.job_id
-    since = "since=2030-01-01T00:00:00Z"
+    """Addresses at which nothing is new until `write_more` brings the third event, or a line of the job's log."""
+    job, last = comparison.job_id, last_line(comparison.job_id)
     return {
-        "comparison": f"/api/v1/comparisons/{comparison.pk}/events/?{since}&after={sample.pk}:2&wait=25",
+        "comparison": f"/api/v1/comparisons/{comparison.pk}/events/?{SINCE}&after={sample.pk}:2&wait=25",
         "trace": f"/api/v1/samples/{sample.pk}/trace/?after=2&wait=25",
-        "job": f"/api/v1/jobs/{job}/news/?after={job}:{last_line(job)}&wait=25",
-        "job's log": f"/api/v1/jobs/{job}/events/?after={last_line(job)}&wait=25",
+        "job": f"/api/v1/jobs/{job}/news/?after={job}:{last}&wait=25",
+        "job's log": f"/api/v1/jobs/{job}/events/?after={last}&wait=25",
     }
 
 
 def last_line(job: Any) -> int:
     return max((line.seq for line in log.read(job=job, after=0, limit=500)), default=0)
-
-
-ROADS = ("comparison", "trace", "job", "job's log")
 
 
 def write_more(job: Job, sample: Sample) -> None:
@@ -121,23 +120,22 @@ def new_in(body: dict[str, Any]) -> list[int]:
     return [event["seq"] for frame in frames if frame["t"] == "events" for event in frame["events"]]
 
 
-@pytest.mark.parametrize("road", ROADS)
-async def test_news_wake_who_waits(world, comparison, job, sample, road, roads):
-    asking = Asking(roads[road], world.bob)
-    last = await sync_to_async(last_line)(job.pk)
-    await waiting(asking)
+async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_that_nothing_is_new(
+    world, job, sample, roads
+):
+    askings = {road: Asking(address, world.bob) for road, address in roads.items()}
+    await waiting(*askings.values())
     await sync_to_async(write_more)(job, sample)
-    status, body = await asking.answer()
-    assert (status, new_in(body)) == (200, [3 if road in ("comparison", "trace") else last + 1])
+    line = await sync_to_async(last_line)(job.pk)
+    for road, asking in askings.items():
+        status, body = await asking.answer()
+        assert (status, new_in(body)) == (200, [3 if road in ("comparison", "trace") else line]), road
     assert held() == 0
-
-
-async def test_when_the_time_is_over_the_answer_says_that_nothing_is_new(world, roads):
-    asking = Asking(roads["trace"].replace("wait=25", "wait=1"), world.bob)
-    await asking.send()
-    status, body = await asking.answer()
-    assert (status, body["events"], body["last_seq"]) == (200, [], 2)
-    assert asking.headers["x-request-id"] and asking.headers["content-type"] == "application/json"
+    late = Asking(roads["trace"].replace("after=2&wait=25", "after=3&wait=1"), world.bob)
+    await late.send()
+    status, body = await late.answer()
+    assert (status, body["events"], body["last_seq"]) == (200, [], 3)
+    assert late.headers["x-request-id"] and late.headers["content-type"] == "application/json"
 
 
 async def test_many_who_wait_hold_no_thread_and_no_turn(world, comparison, job, sample, roads):
@@ -200,34 +198,19 @@ async def test_asking_to_wait_where_nothing_waits_takes_a_turn_like_any_other(db
         await asking.line.wait(PATIENCE)
 
 
-LONG_AGO = timezone.now() - timedelta(days=1)
-ENDS = {
-    "signed out": (lambda: Session.objects.all().delete(), 401),
-    "deactivated": (lambda: User.objects.filter(username="bob").update(is_active=False), 401),
-    "removed": (lambda: Membership.objects.filter(user__username="bob").delete(), 403),
-}
-
-
-@pytest.mark.parametrize(("road", "ending"), [*zip(ROADS, [*ENDS, "removed"], strict=True)])
-async def test_a_right_that_ends_ends_the_waiting(world, monkeypatch, road, ending, roads):
-    end, status = ENDS[ending]
-    monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
-    asking = Asking(roads[road], world.bob)
-    await waiting(asking)
-    await sync_to_async(end)()
-    assert (await asking.answer())[0] == status
-
-
-def test_a_link_that_ends_ends_the_waiting(world, comparison, monkeypatch, roads):
+def test_a_right_that_ends_ends_the_waiting(world, comparison, monkeypatch, roads):
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
     link = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", {}).json()["link"]
     query = roads["comparison"].partition("?")[2]
-    asking = Asking(f"/shared/{link.rstrip('/').rpartition('/')[2]}/events/?{query}")
+    shared = Asking(f"/shared/{link.rstrip('/').rpartition('/')[2]}/events/?{query}")
+    askings = [Asking(road, world.bob) for road in roads.values()]
 
     async def story() -> None:
-        await waiting(asking)
-        await sync_to_async(Share.objects.update)(revoked_at=LONG_AGO)
-        assert (await asking.answer())[0] == 410
+        await waiting(shared, *askings)
+        await sync_to_async(Share.objects.update)(revoked_at=timezone.now() - timedelta(days=1))
+        assert (await shared.answer())[0] == 410
+        await sync_to_async(Membership.objects.filter(user__username="bob").delete)()
+        assert [(await asking.answer())[0] for asking in askings] == [403] * 4
 
     run(story())
 

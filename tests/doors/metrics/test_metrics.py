@@ -30,6 +30,7 @@ from webapp.jobs.models import Job, Worker
 
 TOKEN = "a token for Prometheus"
 DOCS = Path(__file__).parents[3] / "docs"
+LISTED = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
 
 
 async def nothing(scope: Any, receive: Any, send: Any) -> None:
@@ -81,7 +82,6 @@ def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
     done = make.comparison(by)
     Job.objects.filter(pk=done.job.pk).update(priority=9)
     make.decode_all(done)
-    Job.objects.filter(pk=done.job.pk).update(done_count=6)
     jobs.announce(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
     gpu = {"name": "H200", "utilisation": 0.5, "memory_used": 7}
     running.job.refresh_from_db()
@@ -93,10 +93,7 @@ def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
     assert found["drafthouse_leases"]["cpu",] == 1
     assert 0 <= found["drafthouse_lease_renewed_seconds"]["cpu",] < 20
     assert found["drafthouse_jobs"]["comparison", "", "succeeded"] == 1
-    assert found["drafthouse_samples"][()] == 6
-    assert found["drafthouse_samples_per_second"][()] == pytest.approx(6 / 60)
     assert found["drafthouse_tokens_per_second"][()] == pytest.approx(18 / 60)
-    assert found["drafthouse_events_per_second"][()] > 0
     assert found["drafthouse_workers"] == {("cpu",): 1, ("gpu",): 0, ("light",): 0}
     assert found["drafthouse_worker_seen_seconds"]["cpu-1@here",] >= 0
     worker = running.job.worker
@@ -118,75 +115,59 @@ def test_the_build_its_schema_and_whether_store_and_broker_answer_are_told(setti
 
 
 @pytest.mark.django_db(transaction=True)
-def test_failed_jobs_are_told_by_the_kind_of_their_end(world: Any) -> None:
-    by = world.actor(world.alice)
-    for _ in range(2):
-        make.comparison(by)
+def test_ends_of_jobs_gone_workers_backups_and_wrong_sign_ins_are_counted(world: Any, tmp_path: Path) -> None:
+    for _ in range(3):
+        make.comparison(world.actor(world.alice))
     jobs.fail(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It cannot be done.")
     jobs.refuse(job=jobs.claim(worker="w1", queues=["cpu"]), reason="No room.")
-    found = told()
-    ends, totals = found["drafthouse_jobs"], found["drafthouse_job_ends_total"]
-    assert totals["error", "comparison"] == totals["refused", "comparison"] == 1
-    Comparison.objects.all().delete()
-    Job.objects.all().delete()
-    assert told()["drafthouse_job_ends_total"] == totals, "the bin takes nothing from a total"
-    assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "error")) == 1
-    assert sum(count for (_, reason, state), count in ends.items() if (state, reason) == ("failed", "refused")) == 1
-
-
-@pytest.mark.django_db(transaction=True)
-def test_a_worker_that_has_gone_is_told_for_a_day(world: Any) -> None:
-    jobs.announce(name="w1", queues=["cpu"], devices=[], versions={}, others=0.25)
-    Worker.objects.update(seen=Now() - timedelta(hours=2))
-    found = told()
-    assert found["drafthouse_workers"]["cpu",] == 0
-    assert found["drafthouse_worker_seen_seconds"]["w1",] == pytest.approx(7200, abs=60)
-    assert found["drafthouse_worker_clock_off_seconds"]["w1",] == pytest.approx(7200, abs=60)
-    assert found["drafthouse_worker_others"]["w1",] == 0.25
-    Worker.objects.update(seen=Now() - timedelta(days=2))
-    assert "drafthouse_worker_seen_seconds" not in told()
-
-
-@pytest.mark.django_db(transaction=True)
-def test_attempts_deaths_backups_and_wrong_sign_ins_are_counted(world: Any, tmp_path: Path) -> None:
-    make.comparison(world.actor(world.alice))
     jobs.give_back(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It broke.", counts=True)
     tallies.add(tallies.ENGINE_DEATHS, "comparison", "outside")
+    jobs.announce(name="w1", queues=["cpu"], devices=[], versions={}, others=0.25)
+    Worker.objects.update(seen=Now() - timedelta(hours=2))
     before = told().get("drafthouse_sign_ins_refused_total", {})
     Client().post("/sign-in/", {"username": "alice", "password": "wrong"})
     Client().get("/api/v1/me/", headers={"authorization": "Bearer dh_x.y"})
     saving.save(str(tmp_path / "file"), with_bucket=False, tell=lambda word: None)
     found = told()
+    ended, totals = found["drafthouse_jobs"], found["drafthouse_job_ends_total"]
+    assert (ended["comparison", "error", "failed"], ended["comparison", "refused", "failed"]) == (1, 1)
+    assert totals["error", "comparison"] == totals["refused", "comparison"] == 1
     assert found["drafthouse_attempt_ends_total"]["counted", "comparison"] == 1
     assert found["drafthouse_engine_deaths_total"]["outside", "comparison"] == 1
     refused = found["drafthouse_sign_ins_refused_total"]
     assert all(refused[by,] == before.get((by,), 0) + 1 for by in ("password", "token"))
-    assert found["drafthouse_backups_total"][()] == 1
-    assert 0 <= found["drafthouse_backup_age_seconds"][()] < 3600
+    assert found["drafthouse_backups_total"][()] == 1 and 0 <= found["drafthouse_backup_age_seconds"][()] < 3600
+    assert found["drafthouse_workers"]["cpu",] == 0 and found["drafthouse_worker_others"]["w1",] == 0.25
+    for name in ("seen_seconds", "clock_off_seconds"):
+        assert found[f"drafthouse_worker_{name}"]["w1",] == pytest.approx(7200, abs=60)
+    Comparison.objects.all().delete()
+    Job.objects.all().delete()
+    Worker.objects.update(seen=Now() - timedelta(days=2))
+    found = told()
+    assert found["drafthouse_job_ends_total"] == totals, "the bin takes nothing from a total"
+    assert "drafthouse_worker_seen_seconds" not in found, "one that has gone is told for a day"
 
 
 @pytest.mark.django_db(transaction=True)
-def test_refused_requests_about_uploads_are_counted_by_their_code(world: Any) -> None:
-    script, before = world.script("submit"), told().get("drafthouse_upload_requests_refused_total", {})
-    upload = script.post("/api/v1/uploads/", manifest(a_json=b"{}")).json()["id"]
-    for path in ("", f"{upload}/complete/"):
-        assert 400 <= script.post(f"/api/v1/uploads/{path}").status_code < 500
-    after = told()["drafthouse_upload_requests_refused_total"]
-    grown = {code: count - before.get((code,), 0) for (code,), count in after.items()}
-    assert (grown["invalid"], grown["chunks-missing"]) == (1, 1)
-
-
-@pytest.mark.django_db(transaction=True)
-def test_requests_are_counted_by_their_route(world: Any) -> None:
-    before = told().get("drafthouse_http_requests_total", {})
-    client = world.page(world.alice)
+def test_requests_are_counted_by_their_route_and_refused_ones_about_uploads_by_their_code(world: Any) -> None:
+    found = told()
+    before, refused = (
+        found.get(f"drafthouse_{name}_total", {}) for name in ("http_requests", "upload_requests_refused")
+    )
+    client, script = world.page(world.alice), world.script("submit")
     client.get("/comparisons/")
     client.get("/no-such-page/")
     client.generic("BREW", "/comparisons/")
-    after = told()["drafthouse_http_requests_total"]
+    upload = script.post("/api/v1/uploads/", manifest(a_json=b"{}")).json()["id"]
+    for path in ("", f"{upload}/complete/"):
+        assert 400 <= script.post(f"/api/v1/uploads/{path}").status_code < 500
+    found = told()
+    after = found["drafthouse_http_requests_total"]
     grown = {key for key, count in after.items() if count > before.get(key, 0)}
     assert ("GET", "/comparisons/", "200") in grown and ("GET", "(none)", "404") in grown
     assert ("other", "/comparisons/", "405") in grown
+    after = found["drafthouse_upload_requests_refused_total"]
+    assert all(after[code,] == refused.get((code,), 0) + 1 for code in ("invalid", "chunks-missing"))
 
 
 def test_what_is_open_is_counted_until_it_is_closed() -> None:
@@ -217,40 +198,26 @@ def test_what_is_open_is_counted_until_it_is_closed() -> None:
 
 
 @pytest.mark.django_db(transaction=True)
-def test_labels_hold_no_names_ids_or_paths(world: Any) -> None:
+def test_every_metric_is_in_the_table_and_no_other_and_no_label_holds_a_name_an_id_or_a_path(world: Any) -> None:
     things = one_of_everything(world)
     in_other_states(world, things)
     Client(raise_request_exception=False).get(f"/comparisons/{things['comparison'].pk}/")
+    tallies.add(tallies.BACKUPS)
     text = ask()[1]
     assert not re.search("[0-9a-f]{8}-[0-9a-f]{4}|alice|charlie", text, re.IGNORECASE)
     assert str(django_settings.DATA_DIR) not in text
+    names = set(re.findall(r"^# TYPE (drafthouse_\w+) ", text, re.MULTILINE))
+    pools = {name for name in LISTED if "_pool_" in name}  # of PostgreSQL alone
+    assert {name.removesuffix("_created") for name in names} - LISTED == set()
+    assert LISTED - pools <= names
 
 
-@pytest.mark.django_db(transaction=True)
-def test_every_metric_is_in_the_table_and_no_other(world: Any) -> None:
-    tallies.add(tallies.BACKUPS)
-    names = set(re.findall(r"^# TYPE (drafthouse_\w+) ", ask()[1], re.MULTILINE))
-    listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
-    pools = {name for name in listed if "_pool_" in name}  # of PostgreSQL alone
-    assert {name.removesuffix("_created") for name in names} - listed == set()
-    assert listed - pools <= names
-
-
-@pytest.mark.parametrize("name", ["alerts.yml", "dashboard.json"])
-def test_alerts_and_dashboard_ask_for_metrics_that_are_told(name: str) -> None:
-    """The table in the documentation is what is told, as the test above has it."""
-    text = (DOCS.parent / "docker" / "monitoring" / name).read_text()
-    asked = {re.sub("_bucket$", "", metric) for metric in re.findall(r"\bdrafthouse_\w+", text)}
-    listed = set(re.findall(r"^\| `(drafthouse_\w+)", (DOCS / "metrics.md").read_text(), re.MULTILINE))
-    assert asked and asked - listed == set()
-
-
-def test_each_part_that_must_be_up_has_an_alert_that_says_what_to_do():
-    parts = re.findall(r"^\| `(drafthouse_\w+_up)`", (DOCS / "metrics.md").read_text(), re.MULTILINE)
+def test_alerts_and_dashboard_ask_for_metrics_that_are_told_and_say_what_to_do() -> None:
     texts = [(DOCS.parent / "docker" / "monitoring" / name).read_text() for name in ("alerts.yml", "dashboard.json")]
-    assert len(parts) == 3
-    assert [part for part in parts for text in texts if part not in text] == []
-    rules = yaml.safe_load((DOCS.parent / "docker" / "monitoring" / "alerts.yml").read_text())
-    for rule in rules["groups"][0]["rules"]:
+    for text in texts:
+        asked = {re.sub("_bucket$", "", metric) for metric in re.findall(r"\bdrafthouse_\w+", text)}
+        assert asked and asked - LISTED == set()
+        assert [name for name in LISTED if name.endswith("_up") and name not in text] == []
+    for rule in yaml.safe_load(texts[0])["groups"][0]["rules"]:
         assert rule["labels"]["severity"] in ("page", "ticket")
         assert rule["expr"] and set(rule["annotations"]) == {"summary", "description"}

@@ -40,23 +40,11 @@ def test_a_conversation_has_a_prompt_for_each_turn_and_a_request_keeps_its_tools
     [prompt] = world.api(world.victor).get(f"/api/v1/datasets/{found}/prompts/").json()["results"]
     assert (prompt["tools"], prompt["at"], prompt["max_tokens"]) == (ASKED["tools"], 1767323046.0, 9)
     assert prompt["messages"] == ASKED["messages"]
-
-
-def test_the_page_of_a_set_shows_roles_and_turns_and_no_markup_of_the_file(world):
-    talk, asked = kept(world, TALK), kept(world, ASKED)
-    shown = world.page(world.victor).get(f"/datasets/{talk}/").content.decode()
-    assert "Turn 2, after the answer to t" in shown and "And now?" in shown
-    shown = world.page(world.victor).get(f"/datasets/{asked}/").content.decode()
+    shown = world.page(world.victor).get(f"/datasets/{found}/").content.decode()
     assert "system" in shown and "Be kind." in shown and "1 tool<" in shown
-    assert "<b>Rain?" not in shown and "&lt;b&gt;Rain?" in shown
-
-
-def test_a_chat_is_previewed_before_it_is_kept_also_as_plain_text(world):
-    shown = post(world, "preview/", file_name="c.jsonl", text=json.dumps(TALK)).json()
-    assert (shown["prompt_count"], [prompt["id"] for prompt in shown["first"]]) == (2, ["t", "t#2"])
-    answer = post(world, name="n", file_name="c.jsonl", text=json.dumps(TALK), form="chat-as-text")
-    assert answer.status_code == 201
-    prompt = Dataset.objects.get().prompts.get()
+    assert "<b>Rain?" not in shown and "&lt;b&gt;Rain?" in shown  # no markup of the file
+    assert post(world, name="n", file_name="c.jsonl", text=json.dumps(TALK), form="chat-as-text").status_code == 201
+    prompt = Dataset.objects.get(name="n").prompts.get()
     assert (prompt.text, prompt.chat) == ("Hello there", None)
 
 

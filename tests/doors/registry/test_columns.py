@@ -68,11 +68,3 @@ def test_an_uploaded_file_and_a_pasted_table_are_shown_before_they_are_added(wor
     shown = client.post("/datasets/new/", {**form, "preview": "table"}).content.decode()
     assert "2 prompts would be added" in shown and picked(shown)["column"] == "Frage"
     assert 'value="prompts.csv"' in shown and "look like a table" not in shown
-
-
-def test_what_only_looks_like_a_table_stays_one_prompt_a_line(world):
-    form = {"text": '{"text": "one, two"}\n{"text": "three, four"}\n', "describe": "1"}
-    assert "look like a table" not in world.page(world.bob).post("/datasets/new/", form).content.decode()
-    text = "One, two, three\nFour, five, six\n{not json}\ntext, or prompt\n"
-    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text})
-    assert answer.json()["prompt_count"] == 4

@@ -29,19 +29,14 @@ def work(found: list[int], contexts=(64, 32)) -> None:
     jobs.succeed(job=job)
 
 
-def test_they_are_counted_once_however_often_they_are_asked_for(world, asked):
+def test_they_are_counted_once_however_often_they_are_asked_for_and_read_where_the_answer_said(world, asked):
     first = count(world, asked)
     assert (first.status_code, first.json()["document"]) == (202, None)
     assert count(world, asked).json()["id"] == first.json()["id"]
     work([3, 5, 9, 70])
     assert count(world, asked).json()["document"]["longest"] == 70
     assert Job.objects.count() == 1
-
-
-def test_what_was_counted_is_read_where_the_answer_said(world, asked):
-    place = count(world, asked)["Location"]
-    work([3, 5, 9, 70])
-    (found,) = world.api(world.victor).get(place).json()["results"]
+    (found,) = world.api(world.victor).get(first["Location"]).json()["results"]
     document = found["document"]
     assert [document[name] for name in ("prompt_count", "total", "shortest", "median", "longest")] == [4, 87, 3, 9, 70]
     assert document["context"] == {"target": 64, "draft": 32}
@@ -90,8 +85,4 @@ def test_the_page_counts_waits_and_shows_them(world, asked):
     assert "1 prompt fills the target's whole context" in page
     assert '<script id="tokens" type="application/json">' in page and "charts/token-lengths" in page  # its chart
     assert client.get(f"{address}?pair=nonsense").status_code == 200
-
-
-def test_a_page_without_a_pair_says_what_to_do(world, asked):
-    answer = world.page(world.bob).post(f"/datasets/{Dataset.objects.get().pk}/token-lengths/", {}, follow=True)
-    assert "Choose a pair" in answer.content.decode()
+    assert "Choose a pair" in client.post(f"{address}token-lengths/", {}, follow=True).content.decode()

@@ -22,7 +22,7 @@ TABLE = """
   GET    teams-detail members-detail jobs-detail jobs-events jobs-news jobs-telemetry uploads-detail
   GET    models-detail pairs-detail datasets-detail datasets-prompts datasets-token-lengths endpoints-detail
   GET    classifiers-detail classifiers-page classifiers-file studies-detail studies-file studies-document
-  GET    studies-figures comparisons-detail comparisons-rounds comparisons-spec-bench
+  GET    studies-figures comparisons-detail comparisons-rounds
   GET    comparisons-file comparisons-report comparisons-worst comparisons-events shares-detail
   GET    runs-detail samples-detail samples-trace
 200 200 200 200 401 200 200 200

@@ -20,12 +20,9 @@ STRANGE = str(uuid.UUID(int=1))
 SHA = "0" * 64
 BODIES: list[dict[str, Any]] = [
     {},
-    {"name": "x" * 10_000},
     {"name": "x", "pair": STRANGE, "dataset": STRANGE, "strategies": [{"strategy": "static"}], "kind": "plan"},
-    {"name": "x", "target": STRANGE, "draft": STRANGE},
     {"name": "x", "hub_id": "../etc", "revision": "main"},
     {"name": "x", "text": '{"text": \n', "file_name": "p.jsonl"},
-    {"name": "x", "text": "one", "mapping": {"id": "x"}},
     {"name": "x", "files": [{"path": "../x", "size": 2, "chunks": [SHA]}]},
     {"name": "x", "role": "emperor", "scope": "all", "days": 10**9},
 ]

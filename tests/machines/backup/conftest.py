@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from tests.kit.postgres import Server
-from tests.machines.backup.lab import Forks, Lab
+from tests.machines.backup.lab import COMMAND, Forks, Lab
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -40,27 +40,32 @@ def backup(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def restored(backup: Path, tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Lab]:
-    """The lab that came of the backup, restored once into each kind of database. Tests only copy it."""
+def second(backup: Path, postgres: Callable[..., str], tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The lab that came of the backup, on PostgreSQL. Tests only read it, and copy it."""
+    lab = Lab(tmp_path_factory.mktemp("second") / "data", postgres())
+    lab.do("restore", backup)
+    return lab
 
-    @functools.cache
-    def one(database: Callable[..., str] | None = None) -> Lab:
-        lab = Lab(tmp_path_factory.mktemp("restored") / "data", database() if database else "")
-        lab.do("restore", backup)
-        return lab
 
-    return one
+@pytest.fixture(scope="session")
+def piped(lab: Lab, tmp_path_factory: pytest.TempPathFactory) -> Lab:
+    """The lab that came out of a pipe, as in a container, on SQLite. Tests only copy it."""
+    copy, file = Lab(tmp_path_factory.mktemp("piped") / "data"), tmp_path_factory.mktemp("pipe") / "lab.tar"
+    with file.open("wb") as out:
+        subprocess.run([*COMMAND, "backup", "-"], env=lab.env, stdout=out, stderr=subprocess.PIPE, check=True)
+    with file.open("rb") as into:
+        subprocess.run([*COMMAND, "restore", "-"], env=copy.env, stdin=into, capture_output=True, check=True)
+    return copy
 
 
 @pytest.fixture
-def sqlite_copy(restored: Callable[..., Lab], tmp_path: Path) -> Lab:
-    return restored().copied(tmp_path / "copy")
+def sqlite_copy(piped: Lab, tmp_path: Path) -> Lab:
+    return piped.copied(tmp_path / "copy")
 
 
 @pytest.fixture
-def postgres_copy(restored: Callable[..., Lab], postgres: Callable[..., str], tmp_path: Path) -> Lab:
-    lab = restored(postgres)
-    return lab.copied(tmp_path / "copy", postgres(like=lab.database))
+def postgres_copy(second: Lab, postgres: Callable[..., str], tmp_path: Path) -> Lab:
+    return second.copied(tmp_path / "copy", postgres(like=second.database))
 
 
 @pytest.fixture(params=["sqlite", "postgres"])

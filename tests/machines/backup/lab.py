@@ -71,16 +71,9 @@ class Forks:
         self._parent.communicate(timeout=DEADLINE)
 
 
-def run_alone(code: str, *arguments: str, env: dict[str, str], cwd: str) -> tuple[int, str, str]:
-    """Do the same as `Forks.run` in a process that imports Django itself."""
-    command = [sys.executable, "-c", code, *arguments]
-    done = subprocess.run(command, env=env, capture_output=True, text=True, cwd=cwd, check=False)
-    return done.returncode, done.stdout, done.stderr
-
-
 @dataclass
 class Lab:
-    run_code: ClassVar[Callable[..., tuple[int, str, str]]] = staticmethod(run_alone)
+    run_code: ClassVar[Callable[..., tuple[int, str, str]]]  # of `Forks`
     folder: Path
     database: str = ""  # URL; empty: SQLite in the folder
     more: dict[str, str] = field(default_factory=dict)

@@ -6,7 +6,6 @@ import gzip
 import io
 import random
 import tarfile
-from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,32 +49,23 @@ def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.
     return found
 
 
-@pytest.mark.parametrize(
-    "content",
-    [b"", bytes(10240), b"SQLite format 3\0" * 100],
-    ids=["empty", "zeros", "sqlite"],
-)
-def test_what_is_no_backup_is_told_so(content: bytes) -> None:
-    assert "not a backup of Drafthouse" in refusal(content)
+def test_what_is_no_backup_is_told_so() -> None:
+    for content in (b"", bytes(10240), b"SQLite format 3\0" * 100):
+        assert "not a backup of Drafthouse" in refusal(content)
 
 
-def test_a_truncated_backup_is_refused_wherever_it_ends(backup: Path) -> None:
-    whole = backup.read_bytes()
-    dice = random.Random(1)
-    for length in {0, 1, 511, 512, 513, len(whole) - 1, len(whole) - 512, len(whole) - 1024} | {
-        dice.randrange(len(whole)) for _ in range(50)
-    }:
-        refusal(whole[:length])
+def test_a_backup_is_refused_wherever_it_ends_and_whichever_byte_was_changed(backup: Path) -> None:
+    whole, dice = bytearray(backup.read_bytes()), random.Random(1)
+    for length in {0, 1, 511, 512, 513, len(whole) - 1, len(whole) - 512, len(whole) - 1024}:
+        refusal(bytes(whole[:length]))
+    for _ in range(20):
+        refusal(bytes(whole[: dice.randrange(len(whole))]))
     refusal(whole + b"\0")
-
-
-def test_a_backup_with_one_changed_byte_is_refused_wherever_it_is(backup: Path) -> None:
-    whole = bytearray(backup.read_bytes())
-    dice = random.Random(2)
-    for at in {*range(0, 1024, 7), *(dice.randrange(len(whole)) for _ in range(150))}:
-        whole[at] ^= 1 << dice.randrange(8)
+    for at in {*range(0, 1024, 13), *(dice.randrange(len(whole)) for _ in range(100))}:
+        flipped = 1 << dice.randrange(8)
+        whole[at] ^= flipped
         refusal(bytes(whole))
-        whole[at] = backup.read_bytes()[at]
+        whole[at] ^= flipped
     assert Archive(io.BytesIO(bytes(whole))).verify()
 
 
@@ -107,7 +97,7 @@ def test_sizes_below_nothing_members_twice_and_other_formats_are_refused(monkeyp
     assert "format 2, made by Drafthouse 1" in refusal(later)
 
 
-def test_a_table_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_table_that_unpacks_without_end_is_refused() -> None:
     bomb = gzip.compress(bytes(archive.MOST_UNPACKED + 1), 9)
     made = Archive(io.BytesIO(written(("tables/jobs.job/000000.gz", bomb))))
     made.verify()
@@ -115,52 +105,22 @@ def test_a_table_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyP
         list(made.lines("jobs.job"))
 
 
-@pytest.mark.parametrize(
-    "about",
-    [
-        {"tables": {"jobs.job": 3}},
-        {"chunks": [["a"]]},
-        {"migrations": [[1]]},
-        {"members": {}},
-        {"made": "yesterday"},
-    ],
-    ids=str,
-)
-def test_a_manifest_of_another_shape_is_refused(about: dict[str, Any]) -> None:
-    if "members" in about:
-        content = written().replace(b'"members": {', b'"members_": {')
-        assert "damaged" in refusal(content)
-    else:
-        try:
-            said = refusal(written(**about))
-        except BackupProblem as problem:  # by the writer already, which reads its own manifest
-            said = str(problem)
-        assert "manifest" in said
-
-
-UNKNOWN = {"migrations": [["jobs", "0999_later"]]}
 NO_CHUNK = {"chunks": [["00000000-0000-0000-0000-000000000000", "0" * 64, 5]]}
 
 
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda whole: whole[: len(whole) // 2],
-        lambda whole: written(**UNKNOWN),
-        lambda whole: written(**NO_CHUNK),
-        lambda whole: written(("secrets/secret_key", b"\xff\xfe")),
-    ],
-)
-def test_a_refused_file_leaves_nothing_behind(backup: Path, tmp_path: Path, spoil: Callable[[bytes], bytes]) -> None:
-    (tmp_path / "bad.tar").write_bytes(spoil(backup.read_bytes()))
-    code, said = Lab(tmp_path / "new").run("restore", tmp_path / "bad.tar")
-    assert code == 1 and "Traceback" not in said, said
-    assert [path.name for path in tmp_path.iterdir()] == ["bad.tar"]
+def test_a_manifest_of_another_shape_or_that_promises_more_than_there_is_is_refused() -> None:
+    assert "damaged" in refusal(written().replace(b'"members": {', b'"members_": {'))
+    with pytest.raises(BackupProblem, match="manifest"):  # by the writer already, which reads its own manifest
+        written(tables={"jobs.job": 3})
+    assert "chunk" in refusal(written(**NO_CHUNK))
+    assert "secret_key" in refusal(written(("secrets/secret_key", b"\xff\xfe")))
 
 
-def test_a_check_reads_the_file_and_touches_nothing(backup: Path, tmp_path: Path):
+def test_a_refused_file_leaves_nothing_behind_and_a_check_touches_nothing(backup: Path, tmp_path: Path) -> None:
+    for content in (backup.read_bytes()[:5000], written(migrations=[["jobs", "0999_later"]])):
+        (tmp_path / "bad.tar").write_bytes(content)
+        code, said = Lab(tmp_path / "new").run("restore", tmp_path / "bad.tar")
+        assert code == 1 and "Traceback" not in said, said
     said = Lab(tmp_path / "new").do("restore", backup, "--check")
     assert "The file is whole." in said and "comparisons.sample" in said
-    assert not list(tmp_path.iterdir())
-    code, said = Lab(tmp_path / "new").run("restore", tmp_path / "none.tar")
-    assert code == 1 and said.startswith(str(tmp_path / "none.tar")) and "No such file" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.tar"]

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.kit import make
-from tests.kit.browser import COMPARISON, grave_faults, launch_by_keyboard
+from tests.kit.browser import COMPARISON
 from tests.kit.stranger import Stranger
 from webapp.accounts import services as accounts
 from webapp.comparisons import demo
@@ -42,18 +42,6 @@ def test_from_the_link_of_the_first_start_to_moving_blocks_are_two_clicks(first_
     assert stranger.count == (2, 0)
 
 
-def test_a_comparison_is_launched_in_the_dark_on_a_phone_by_at_most_fifteen_keys(open_page, worker):
-    page = open_page("/comparisons/", color_scheme="dark", viewport={"width": 390, "height": 844})
-    page.keyboard.press("n")
-    expect(page.locator("h1")).to_have_text("New comparison")
-    expect(page.locator(".plan")).to_contain_text("samples")
-    assert page.evaluate("document.documentElement.scrollWidth") <= 390
-    assert grave_faults(page) == []
-    assert launch_by_keyboard(page) <= 12
-    page.emulate_media(media="print", color_scheme="dark")
-    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
-
-
 def test_a_failed_run_is_understood_and_tried_again_with_two_clicks(open_page, worker):
     worker.claim()
     worker.does(jobs.fail, job=worker.job, reason="The draft could not be loaded.")
@@ -74,14 +62,3 @@ def test_a_comparison_of_a_pair_is_launched_with_two_clicks(open_page, worker):
     stranger.click("[name=launch]")
     stranger.page.wait_for_url(COMPARISON)
     assert stranger.count == (2, 0)
-
-
-def test_disco_is_trained_and_plan_and_oracle_are_made_with_two_clicks_each_from_the_pairs_page(open_page, worker):
-    pair = worker.comparison.pair
-    wanted = (("Train DISCO", "Train it", "Train"), ("Plan", "Launch", "Plan"), ("Oracle", "Launch", "Oracle"))
-    for first, last, made in wanted:
-        stranger = Stranger(open_page(f"/pairs/{pair.pk}/"))
-        stranger.click(f"a:has-text('{first}')")
-        stranger.click(f"button:has-text('{last}')")
-        expect(stranger.page.locator("h1")).to_contain_text(made)
-        assert stranger.count == (2, 0)

@@ -17,7 +17,7 @@ from webapp.jobs.models import Job
 from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
-from webapp.studies.models import Classifier, Study
+from webapp.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -60,38 +60,27 @@ def test_a_training_is_watched_to_its_end_and_becomes_the_classifiers_page(open_
     expect(page.locator("#losses")).to_be_hidden()
     hands(jobs.renew, job=training.job, done=2, total=8)
     expect(page.locator("#done")).to_have_text("2 of 8 samples")
-    tell(hands, training.job, 1)
-    tell(hands, training.job, 2)
-    expect(page.locator("#done")).to_have_text("epoch 2 of 60")
+    for epoch in (1, 2):
+        tell(hands, training.job, epoch)
     expect(page.locator("#losses .line.accent")).to_be_visible()
     of_job = open_page(f"/jobs/{training.job.pk}/")
-    expect(of_job.locator("#done")).to_have_text("epoch 2 of 60")
     page.reload()
     tell(hands, training.job, 3)
-    late = open_page(f"/trainings/{training.pk}/")
-    for tab in (page, late):
-        tab.click("[data-twin='losses'] summary")
-        expect(rows(tab, "losses")).to_have_count(3)
-    hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
-    expect(of_job.locator(".lead")).to_contain_text("succeeded")
-    for tab in (page, late):
-        tab.wait_for_url(re.compile("/classifiers/"))
-        expect(tab.locator("h1")).to_contain_text("times as fast as autoregressive")
+    for tab in (page, of_job):
+        expect(tab.locator("#done")).to_have_text("epoch 3 of 60")
     page.click("[data-twin='losses'] summary")
     expect(rows(page, "losses")).to_have_count(3)
-
-
-def test_the_threshold_is_explored_by_keyboard_and_compared_with(open_page, ready, hands):
-    by, pair, dataset = ready
-    training = hands(make.training, by, pair=pair, dataset=dataset)
     hands(classifying.finish_training, job=training.job, files=list(make.card().items()))
-    classifier = hands(Classifier.objects.get)
-    page = open_page(f"/classifiers/{classifier.pk}/")
+    expect(of_job.locator(".lead")).to_contain_text("succeeded")
+    page.wait_for_url(re.compile("/classifiers/"))
+    the_threshold_is_explored_by_keyboard_and_compared_with(page)
+
+
+def the_threshold_is_explored_by_keyboard_and_compared_with(page) -> None:
     points = make.STUDIES["card"]["sweep"]["threshold"]
     page.check("input[name=rule][value=threshold]")
     page.focus("#threshold-at")
     page.keyboard.press("Home")
-    expect(page.locator("#threshold-now")).to_have_text("0.05")
     expect(page.locator("#told")).to_contain_text(f"{points[0]['speedup']:.2f}× predicted")
     page.keyboard.press("ArrowRight")
     expect(page.locator("#told")).to_contain_text(f"{points[1]['drafted']:.1f} tokens drafted a round")
@@ -120,19 +109,15 @@ def oracle_looks(page, document) -> None:
     expect(rows(page, "oracle-rounds")).to_have_count(len(document["one"]["lookaheads"]))
     expect(rows(page, "oracle-progress")).to_have_count(20)
     expect(rows(page, "oracle-lookaheads")).to_have_count(len(document["histogram"]))
-    expect(page.locator("#oracle-lookaheads .bar")).to_have_count(10)  # 9 tokens or more share the last one
 
 
 def plan_looks(page, document) -> None:
     varied = [row for row in document["predictions"] if row["strategy"] != "oracle"]
     page.click("[data-twin='predicted'] summary")
     expect(rows(page, "predicted")).to_have_count(len(varied))
-    drawn = page.locator("#predicted svg").evaluate_all("all => all.map((each) => each.ariaLabel.split(' ').at(-1))")
-    assert sorted(drawn) == ["initial", "lookahead", "threshold"]
     at_load = [row for row in document["at_load"]["rows"] if row["role"] != "baseline"]
     measured = sum(bool((row["measured"] or {}).get("low")) for row in at_load)
     expect(page.locator("#plan-by-load .interval")).to_have_count(measured)
-    expect(page.locator("section:has(> #plan-by-load) .sentence")).to_contain_text("16 users: ")
     page.click("[data-twin='plan-by-load'] summary")
     expect(rows(page, "plan-by-load")).to_have_count(len(at_load))
 
@@ -140,10 +125,8 @@ def plan_looks(page, document) -> None:
 def map_looks(page, document) -> None:
     fields = document["map"]["fields"]
     expect(page.locator("#best-map .map-field")).to_have_count(len(fields))
-    expect(page.locator("#best-map .pair-ring")).to_have_count(1)
     page.click("[data-twin='best-map'] summary")
     expect(rows(page, "best-map")).to_have_count(len(fields))
-    expect(rows(page, "best-map").first).to_contain_text(fields[0]["best"])
 
 
 def papers_look(page, document) -> None:
@@ -162,10 +145,8 @@ def test_the_form_of_a_study_shows_the_fields_of_its_kind_alone_and_asks_for_sev
     page = open_page(f"/studies/new/?kind=oracle&pair={pair.pk}&dataset={dataset.pk}")
     shown = page.locator("details.group:visible > summary")
     expect(shown).to_have_text(["Static lookahead", "Queue", "Sampling"])
-    page.select_option("[name=kind]", "projection")
-    expect(shown).to_have_text(["Machine", "Classifier", "Queue", "Sampling"])
-    assert page.locator("[name=lookahead]").is_disabled()  # and so it is not sent
     page.select_option("[name=kind]", "plan")
+    assert page.locator("[name=lookahead]").is_disabled()  # and so it is not sent
     page.click("summary:text-is('Several loads')")
     page.fill("[name=loads]", "1, 4")
     page.get_by_role("button", name="Launch").click()
@@ -177,18 +158,12 @@ def test_figures_that_are_drawn_meanwhile_are_told_of_and_shown(open_page, ready
     by, pair, dataset = ready
     study = hands(services.launch, kind=PAPERS, pair=pair, dataset=dataset, by=by)
     job = hands(jobs.claim, worker="w1", queues=["cpu"])
-    of_job, page = open_page(f"/jobs/{job.pk}/"), open_page(f"/studies/{study.pk}/")
-    for each in (of_job, page):
-        expect(each.locator("#mode")).to_have_attribute("data-mode", "live")
-    expect(page.locator("#more")).to_be_hidden()
+    page = open_page(f"/studies/{study.pk}/")
+    expect(page.locator("#mode")).to_have_attribute("data-mode", "live")
     figures = [each for each in make.STUDIES["papers"]["figures"] if not each["needs"]]
-    for count, told in enumerate(("1 figure is drawn.", "2 figures are drawn.", "1 more figure is drawn.")):
+    for count, told in enumerate(("1 figure is drawn.", "1 more figure is drawn."), 1):
         hands(services.keep, job=job, name=f"figure {figures[count]['slug']}", data=figures[count])
         expect(page.locator("#more span")).to_have_text(told)
-        if count:
-            page.click("text=Show them")
-            expect(page.locator("svg.chart.figure")).to_have_count(count + 1)
-            expect(page.locator("#more")).to_be_hidden()
-    hands(jobs.note, job=job, sentence="", numbers={"phase": "running SSD, 2 at once", "done": 0, "due": 9})
-    for each in (of_job, page):
-        expect(each.locator("#phase")).to_have_text("Running SSD, 2 at once")
+        page.click("text=Show them")
+        expect(page.locator("svg.chart.figure")).to_have_count(count)
+        expect(page.locator("#more")).to_be_hidden()

@@ -62,43 +62,6 @@ def test_a_file_goes_straight_to_the_bucket_where_there_is_one(open_page, bucket
     add(page)
 
 
-def test_the_box_says_what_it_is_doing_until_all_is_done(open_page):
-    page, held = open_page("/datasets/new/"), []
-    for asked in (re.compile("/uploads/$"), re.compile("/chunks/"), re.compile("/complete/$")):
-        page.route(asked, lambda route: held.append(route))
-    told = page.locator("[data-told]")
-    choose(page, "p.txt", b"one\ntwo\n")
-    for words in ("reading, to see what is here already: 100 %", "sending: 0 %", "sent; being checked"):
-        expect(told).to_have_text(words)
-        expect(page.locator("select[name=upload]")).to_have_value("")
-        while not held:  # the request waits for us
-            page.evaluate("0")
-        held.pop().continue_()
-    expect(told).to_have_text("sent and checked")
-    expect(page.locator("select[name=upload]")).not_to_have_value("")
-
-
-def test_a_pause_holds_every_piece_back_and_after_it_all_of_them_go(open_page):
-    page, held = open_page("/models/new/"), []
-    page.route(re.compile("/chunks/"), lambda route: held.append(route))
-    page.set_input_files(FILES, [{"name": f"{n}.txt", "mimeType": "text/plain", "buffer": b"%d" % n} for n in range(5)])
-    while len(held) < 3:  # as many as go at once
-        page.evaluate("0")
-    pause = page.locator("[data-pause]")
-    pause.click()
-    expect(pause).to_have_text("Resume")
-    for route in held:
-        route.continue_()
-    expect(page.locator("[data-told]")).to_have_text("sending: 60 %")
-    page.unroute(re.compile("/chunks/"))
-    pause.click()
-    expect(page.locator("[data-told]")).to_have_text("sent and checked")
-    assert len(held) == 3
-    assert [bar.get_attribute("aria-label") for bar in page.locator("[data-files] progress").all()] == [
-        f"{n}.txt" for n in range(5)
-    ]
-
-
 def test_an_archive_is_unpacked_or_refused_while_the_page_waits(open_page, work):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
@@ -118,25 +81,20 @@ def test_an_archive_is_unpacked_or_refused_while_the_page_waits(open_page, work)
 
 
 def test_what_can_never_be_a_model_is_refused_before_a_byte_is_sent(open_page):
-    page = open_page("/models/new/")
-    asked = []
+    page, asked = open_page("/models/new/"), []
     page.on("request", lambda request: asked.append(request.url) if "/api/" in request.url else None)
-    head = {"name": "pytorch_model.bin", "mimeType": "application/octet-stream", "buffer": b"PK\x03\x04" + bytes(100)}
-    page.set_input_files(FILES, [head])
-    expect(page.locator("[data-wrong]")).to_contain_text("pytorch_model.bin is a pickle")
+    page.set_input_files(FILES, [{"name": "m.bin", "mimeType": "", "buffer": b"PK\x03\x04" + bytes(100)}])
+    expect(page.locator("[data-wrong]")).to_contain_text("m.bin is a pickle")
     assert asked == []
 
 
 def test_a_table_of_odd_columns_is_previewed_as_soon_as_it_is_sent_and_added_with_three_actions(open_page):
     page = open_page("/datasets/new/")
     choose(page, "fragen.csv", b"nr;Frage;thema\n1;Wie viele?;zahl\n2;Welche Farbe?;bild\n")  # 1: unfold, 2: choose
-    picked = page.locator("select[name=column] option:checked")
-    expect(picked).to_have_text("Frage")
+    expect(page.locator("select[name=column] option:checked")).to_have_text("Frage")
     expect(page.locator("main h2").last).to_have_text("2 prompts would be added")
     page.select_option("select[name=column]", label="thema")
     expect(page.locator(".previews")).to_contain_text("zahl")
-    page.select_option("select[name=column]", label="Frage")
-    expect(page.locator(".previews")).to_contain_text("Wie viele?")
     page.click("[name=add]")  # 3
     expect(page.locator("h1")).to_have_text("fragen")  # named after the file
-    expect(page.locator("main")).to_contain_text("Welche Farbe?")
+    expect(page.locator("main")).to_contain_text("bild")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html
 import json
-import os
 import re
 import subprocess
 import sys
@@ -14,11 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit import make
 from tests.kit.live import address, layer, valkey  # noqa: F401
 from tests.kit.stores import bucket, s3_server  # noqa: F401
-from webapp.accounts.models import AuditEntry
-from webapp.jobs.models import JobState
 from webapp.registry.models import Dataset
 from webapp.uploads.models import Chunk, Upload
 from webapp.uploads.reading import FileReader
@@ -44,8 +40,8 @@ def copied(request, run, address, tmp_path):  # noqa: F811
     """Runs what a page, asked as the server would ask for it, offers to copy in one language."""
     language = request.param
 
-    def run_one(page: str, number: int = 0) -> subprocess.CompletedProcess[str]:
-        line = html.unescape(re.sub(r"</?span[^>]*>", "", code(page, language)[number]))
+    def run_one(page: str) -> subprocess.CompletedProcess[str]:
+        line = html.unescape(code(page, language)[0])
         if language == "python":
             (tmp_path / "copied.py").write_text(line)
             line = f"python3 {tmp_path / 'copied.py'}"
@@ -61,28 +57,12 @@ def code(page: str, language: str) -> list[str]:
 
 
 def test_what_a_form_offers_for_copying_does_what_the_form_does(world, copied, address):  # noqa: F811
+    host, client = {"host": address.removeprefix("http://")}, world.page(world.alice)
     filled = {"name": NAME, "text": "it's one\n", "file_name": "prompts.txt", "preview": ""}
-    host = address.removeprefix("http://")
-    copied(world.page(world.alice).post("/datasets/new/", filled, headers={"host": host}).content.decode())
+    copied(client.post("/datasets/new/", filled, headers=host).content.decode())
     assert Dataset.objects.get().name == NAME
     assert Dataset.objects.get().prompts.get().text == "it's one"
     assert not (ROOT / "x").exists()
-
-
-def test_what_buttons_offer_for_copying_does_what_they_do(world, copied, address):  # noqa: F811
-    """One with a body, one without, and one that deletes; the name holds every kind of quotes."""
-    host, client = {"host": address.removeprefix("http://")}, world.page(world.alice)
-    model = make.model(world.actor(world.alice), name=NAME)
-    page = client.get(f"/models/{model.pk}/", headers=host).content.decode()
-    assert re.findall(r"<h3>(\w+) ", page) == ["Rename", "Delete"]
-    copied(page, 0)
-    copied(page, 1)
-    model.refresh_from_db()
-    assert (model.name, model.binned is None) == (NAME, False)
-    assert [entry.verb for entry in AuditEntry.objects.order_by("created")][-2:] == ["renamed", "binned"]
-    copied(client.get(f"/jobs/{model.job.pk}/", headers=host).content.decode())
-    model.job.refresh_from_db()
-    assert model.job.state == JobState.CANCELLED
 
 
 def folder(at: Path) -> Path:
@@ -97,28 +77,24 @@ def folder(at: Path) -> Path:
 
 @pytest.mark.parametrize("place", ["folder", "bucket"])
 def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tmp_path, place):  # noqa: F811
-    if place == "bucket":
-        request.getfixturevalue("bucket")
+    store = request.getfixturevalue("bucket") if place == "bucket" else None
     line = f"./drafthouse send {folder(tmp_path)} --to {address}"
     first = run(line)
     assert first.returncode == 0, first.stderr
     assert "4 of 4 pieces sent" in first.stderr
     upload = Upload.objects.get(pk=first.stdout.strip())
-    assert first.stderr.endswith(f"{upload.name} is there, whole and checked. Its upload's id is:\n")
     paths = {file.path: FileReader(file, upload.team_id).read()[-4:] for file in upload.files.all()}
     assert paths == {"tiny/config.json": b"{}", "tiny/sub/more.json": b"[]", "tiny/weights.bin": b"tail"}
     again = run(line)
     assert again.returncode == 0 and "pieces sent" not in again.stderr
     assert Chunk.objects.count() == 4
-    gone = run(f"./drafthouse send {tmp_path / 'nowhere'} --to {address}")
-    assert gone.returncode == 2 and "there is no" in gone.stderr and "nowhere" in gone.stderr
-
-
-def test_a_bucket_that_refuses_a_piece_is_told_without_its_signed_address(run, address, tmp_path, bucket):  # noqa: F811
-    bucket.delete()
-    told = run(f"./drafthouse send {folder(tmp_path)} --to {address}")
-    assert told.returncode == 3 and "The same command goes on" in told.stderr
-    assert "the bucket answers 404" in told.stderr and "Signature" not in told.stderr
+    if store:
+        Chunk.objects.all().delete()
+        store.objects.all().delete()
+        store.delete()
+        told = run(line)
+        assert told.returncode == 3 and "The same command goes on" in told.stderr
+        assert "the bucket answers 404" in told.stderr and "Signature" not in told.stderr
 
 
 def test_a_proxy_with_nobody_behind_it_is_a_service_that_does_not_answer(run):
@@ -141,11 +117,3 @@ def test_the_python_that_a_form_shows_ends_with_the_servers_sentence(run, addres
     refused = run(f"{sys.executable} {script}", scope="read")
     assert refused.returncode == 1 and "Traceback" not in refused.stderr
     assert refused.stderr.startswith("403 ") and "may only read; this needs submit." in refused.stderr
-
-
-def test_a_token_of_a_folder_without_a_drafthouse_is_refused_and_nothing_made(tmp_path):
-    line = ["./drafthouse", "token", "--data", str(tmp_path / "nowhere")]
-    env = {name: value for name, value in os.environ.items() if name != "DATABASE_URL"}
-    told = subprocess.run(line, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
-    assert told.returncode == 1 and told.stderr.startswith(f"There is no Drafthouse in {tmp_path / 'nowhere'} yet.")
-    assert not (tmp_path / "nowhere").exists()

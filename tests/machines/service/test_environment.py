@@ -14,7 +14,7 @@ import kombu
 import pytest
 import redis
 
-from tests.parts.servers.authority import HERE, Authority
+from tests.kit.servers.authority import HERE, Authority
 from webapp.config import environment
 
 ROOT = Path(__file__).parents[3]
@@ -78,12 +78,10 @@ def test_a_broker_must_show_a_certificate_that_is_trusted_before_it_hears_the_pa
 def test_addresses_are_honoured_and_go_before_single_settings(tmp_path, given):
     given(DATABASE_URL="postgres://me:p%40ss%2Fw%23rd@db.example:5433/lab", POSTGRES_HOST="other")
     database = environment.database(tmp_path)
-    assert [database[key] for key in ("HOST", "PORT", "NAME", "USER", "PASSWORD")] == [
-        "db.example", 5433, "lab", "me", "p@ss/w#rd",
-    ]  # fmt: skip
-    given()
-    assert environment.database(tmp_path)["NAME"] == str(tmp_path / "drafthouse.sqlite3")
+    told = [database[key] for key in ("HOST", "PORT", "NAME", "USER", "PASSWORD")]
+    assert told == ["db.example", 5433, "lab", "me", "p@ss/w#rd"]
     given(REDIS_URL="rediss://me@b:1", REDIS_PASSWORD="x/y")
+    assert environment.database(tmp_path)["NAME"] == str(tmp_path / "drafthouse.sqlite3")
     assert environment.broker() == "rediss://me:x%2Fy@b:1"
     given(REDIS_URL="unix:///run/s", REDIS_PASSWORD="x")
     assert environment.broker() == "unix:///run/s"

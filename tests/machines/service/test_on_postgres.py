@@ -1,4 +1,5 @@
-"""The same behaviour on PostgreSQL: the tests that lean on the database run again, against a private server."""
+"""The same behaviour on PostgreSQL: the tests that lean on the database run again, against a private server; and what a
+web process does while that hangs, is locked, is stopped or has no tables."""
 
 from __future__ import annotations
 
@@ -15,41 +16,22 @@ import psycopg
 import pytest
 
 from tests.kit.postgres import Server
+from tests.kit.up import until
 from tests.kit.web import ROOT, prepare, web
 from webapp.core.postgres import Impatient
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 DOORS = Path(__file__).parents[2] / "doors"
 LOOK_EVERY = 0.05  # s; looking all the time would take the cores from those that are looked at
+PATIENCE = 60
+METRICS = "a token for Prometheus"
 # Whatever locks, counts, orders, or keeps texts and numbers that a database may refuse, and every address that is read,
-# of things in every state. All statements of the others were compared with those of these: what is missing are plain
-# reads and writes by key.
-WHOLE = ["accounts/test_tokens.py", "comparisons/test_packing.py", "comparisons/test_runs.py",
-         "comparisons/test_samples.py", "core/test_reading.py", "jobs/test_queue.py", "jobs/test_priorities.py",
-         "jobs/test_retention.py", "jobs/test_silent_workers.py", "live/test_opening.py", "registry/test_datasets.py",
-         "registry/test_token_lengths.py", "uploads/test_sending_files.py",
+# of things in every state.
+AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_runs.py", "core/test_reading.py",
+         "jobs/test_priorities.py", "jobs/test_queue.py", "jobs/test_refusals.py", "jobs/test_retention.py",
+         "registry/test_datasets.py::test_prompts_go_in_by_short_transactions",
+         "uploads/test_sending_files.py::test_the_sweep_removes_what_nobody_uses_and_only_that",
          "../laws/service/test_reading_writes_nothing.py::test_no_address_writes_when_it_is_read[alice]"]  # fmt: skip
-# Of these, the tests with statements of their own.
-IN_PART = {
-    "accounts/test_teams.py": ["test_with_a_second_owner_the_first_may_leave"],
-    "comparisons/test_launching.py": [
-        "test_a_page_shows_how_far_a_run_has_drifted_from_its_classifiers_card_and_that_the_machine_is_another",
-        "test_lists_and_choices_tell_things_of_one_name_apart",
-        "test_the_bin_hides_and_gives_back_and_a_job_is_cancelled_and_tried_again",
-        "test_where_texts_are_matched_disco_on_drafts_takes_no_classifier_of_copies",
-    ],
-    "studies/test_studies.py": [
-        "test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field",
-        "test_the_form_of_a_study_says_how_many_samples_and_how_long_before_its_launch",
-        "test_the_setting_that_a_plan_advises_is_marked_and_its_headline_breaks_at_no_per_cent_sign",
-    ],
-    "test_pages.py": [
-        "test_a_second_click_on_the_demo_leads_to_the_one_that_has_not_ended",
-        "test_an_entry_is_deleted_on_its_own_page_and_restored_at_once_or_from_the_bin",
-        "test_lists_search_filter_sort_and_page_by_their_address",
-    ],
-}
-AGAIN = [*WHOLE, *(f"{module}::{test}" for module, tests in IN_PART.items() for test in tests)]
 NO_STORE = ["-k", "not bucket"]  # an object store of uploads knows nothing of the database
 
 
@@ -62,35 +44,48 @@ def test_it_behaves_the_same(server: Server) -> None:
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
 
 
-def status(address: str) -> int:
-    """This database has no tables, so nobody finds whose token it is."""
-    request = urllib.request.Request(address, headers={"Authorization": "Bearer dh_a.b"})
+def ask(address: str, token: str = "dh_a.b", host: str = "localhost") -> tuple[int, str]:
+    """Return status and body of an answer."""
+    headers = {"Authorization": f"Bearer {token}", "Host": host}
     try:
-        return int(urllib.request.urlopen(request, timeout=60).status)
+        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=PATIENCE) as answer:
+            return answer.status, answer.read().decode()
     except urllib.error.HTTPError as refusal:
-        return refusal.code
+        return refusal.code, refusal.read().decode()
 
 
-def test_many_at_once_share_a_few_connections(server: Server, tmp_path: Path) -> None:
-    """PostgreSQL has a hundred for everybody."""
+def database_of(address: str) -> str:
+    """Return why the database is not ready, as probes are told."""
+    return str(json.loads(ask(f"{address}/readyz")[1])["parts"]["database"]["reason"])
+
+
+def test_many_at_once_share_a_few_connections_also_where_there_are_no_tables(server: Server, tmp_path: Path) -> None:
+    """PostgreSQL has a hundred for everybody. Pages find no static files here, the error page neither."""
     most = 0
     with web(server.url, tmp_path) as address, psycopg.connect(server.url, autocommit=True) as looking:
+
+        def others() -> int:
+            (count,) = looking.execute(
+                "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
+            ).fetchone() or (0,)
+            return int(count)
+
+        assert "migrations are not applied" in database_of(address)
         with ThreadPoolExecutor(60) as clients:
-            asked = [clients.submit(status, f"{address}/api/v1/jobs/") for _ in range(120)]
+            asked = [clients.submit(ask, f"{address}/api/v1/jobs/") for _ in range(120)]
             while wait(asked, timeout=LOOK_EVERY).not_done:
-                (others,) = looking.execute(
-                    "SELECT count(*) - 1 FROM pg_stat_activity WHERE datname = current_database()"
-                ).fetchone() or (0,)
-                most = max(most, others)
-        assert {one.result() for one in asked} == {500}
-    assert 0 < most < 30  # of the twenty, one may be leaving while another takes its place
-
-
-def test_an_error_page_that_fails_too_keeps_no_connection(server: Server, tmp_path: Path) -> None:
-    """Pages find no static files here, the error page neither. A request that gets no connection ends with 503."""
-    with web(server.url, tmp_path) as address:
-        pages = {status(f"{address}/join/x/") for _ in range(21)}  # the pool has 20 connections
-        assert (pages, status(f"{address}/api/v1/jobs/")) == ({500}, 500)
+                most = max(most, others())
+        assert {one.result()[0] for one in asked} == {500}
+        assert 0 < most < 30  # of the twenty, one may be leaving while another takes its place
+        assert {ask(f"{address}/join/x/")[0] for _ in range(21)} == {500}  # an error page that fails keeps none
+        for _ in range(25):  # nor does a probe
+            database_of(address)
+        assert others() < 25
+        with ThreadPoolExecutor(40) as readers, server.paused():  # in this order: who reads waits until it goes on
+            stuck = [readers.submit(ask, f"{address}/shared/unknown/") for _ in range(40)]  # more than take turns
+            assert database_of(address).startswith("The database does not answer")
+            assert not any(reader.done() and reader.result()[0] == 200 for reader in stuck)
+            assert ask(f"{address}/healthz") == (200, "ok\n")
 
 
 class Hasty(Impatient):
@@ -104,26 +99,38 @@ def test_a_statement_that_a_hanging_server_never_answers_closes_its_connection(s
         assert connection.closed
 
 
-def test_while_the_database_hangs_or_a_row_is_locked_a_program_is_told_to_come_back(
-    server: Server, tmp_path: Path
+def test_while_the_database_hangs_is_locked_or_is_stopped_programs_are_told_to_come_back_and_metrics_go_on(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setenv("DRAFTHOUSE_METRICS_TOKEN", METRICS)
     token = prepare(server.url, tmp_path)
+    with web(server.url, tmp_path) as address:
 
-    def ask() -> tuple[int, str]:
-        headers = {"Authorization": f"Bearer {token}"}
-        try:
-            with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=60) as answer:
-                return answer.status, ""
-        except urllib.error.HTTPError as refusal:
-            return refusal.code, json.load(refusal)["code"]
+        def jobs() -> tuple[int, str]:
+            status, body = ask(f"{address}/api/v1/jobs/", token)
+            return status, json.loads(body).get("code", "")
 
-    with web(server.url, tmp_path) as origin:
-        address = f"{origin}/api/v1/jobs/"
-        assert ask() == (200, "")
+        def metrics() -> str:
+            """Under a name that Drafthouse does not answer for, as Prometheus does."""
+            return ask(f"{address}/metrics", METRICS, host="web:8000")[1]
+
+        def is_up() -> bool:
+            return "drafthouse_database_up 1.0" in metrics()
+
+        assert jobs() == (200, "")
+        until(is_up, "the database")
+        assert "drafthouse_queue_paused{" in metrics() and "drafthouse_database_pool_most 20.0" in metrics()
         with server.paused():
-            assert ask() == (503, "away")
-        assert ask() == (200, "")
+            assert jobs() == (503, "away")
+            assert "drafthouse_database_up 0.0" in metrics()
+        assert jobs() == (200, "")
         with psycopg.connect(server.url) as other:
             other.execute("LOCK TABLE jobs_job")
-            assert ask() == (503, "away")
-        assert ask() == (200, "")
+            assert jobs() == (503, "away")
+        assert jobs() == (200, "")
+        server.stop()
+        assert database_of(address) == "The database does not answer (OperationalError)."
+        until(lambda: not is_up(), "the outage to be told")
+        assert "drafthouse_queue_paused{" not in metrics()
+        server.start()
+        until(is_up, "the database to be back")

@@ -6,10 +6,8 @@ from pathlib import Path
 import pytest
 
 from decoding.errors import BadCheckpoint, DrafthouseError
-from decoding.strategies import STRATEGIES
 from tests.kit.hub import COMMIT, Hub, hub
 from worker.terminal.arguments import Arguments, read_arguments
-from worker.terminal.bench import parser_of
 from worker.terminal.material import STARTER_PAIR
 
 
@@ -26,20 +24,14 @@ def ask(prompts: Path, *more: str) -> Arguments:
     return read_arguments(["--target", "big", "--draft", "small", "--prompts", str(prompts), *more])
 
 
-def test_autoregressive_takes_part_even_when_nobody_names_it_and_keeps_its_place_when_it_is_named(
-    prompts: Path,
-) -> None:
+def test_autoregressive_takes_part_even_when_nobody_names_it_and_another_baseline_may_be_named(prompts: Path) -> None:
     args = ask(prompts, "--strategies", "static:4,threshold:0.4,cap=10")
     assert [choice.label for choice in args.choices] == ["autoregressive", "static:4", "threshold:0.4,cap=10"]
     assert args.remarks == ("autoregressive runs too: it is what the others are compared with.",)
     named = ask(prompts, "--strategies", "static:4,autoregressive")
     assert ([choice.label for choice in named.choices], named.remarks) == (["static:4", "autoregressive"], ())
-
-
-def test_another_baseline_is_named_as_the_table_names_it_or_shorter(prompts: Path) -> None:
-    assert ask(prompts).baseline == "autoregressive"
-    for named in ("heuristic:5", "heuristic"):
-        assert ask(prompts, "--baseline", named).baseline == "heuristic:5"
+    assert named.baseline == "autoregressive"
+    assert ask(prompts, "--baseline", "heuristic").baseline == "heuristic:5"
 
 
 @pytest.fixture
@@ -54,7 +46,7 @@ def there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Hub]:
         yield there
 
 
-def test_models_of_the_hub_are_named_by_their_ids(
+def test_models_of_the_hub_are_named_by_their_ids_and_fetched_once(
     prompts: Path, there: Hub, capsys: pytest.CaptureFixture[str]
 ) -> None:
     named = ["--target", "org/big", "--draft", f"org/small@{COMMIT}", "--prompts", str(prompts)]
@@ -68,20 +60,19 @@ def test_models_of_the_hub_are_named_by_their_ids(
     there.given.clear()
     assert read_arguments(named).pair == args.pair
     assert (there.given, capsys.readouterr().err) == ([], "")
-
-
-def test_a_model_that_is_neither_a_folder_nor_on_the_hub_is_refused(prompts: Path, there: Hub) -> None:
     with pytest.raises(BadCheckpoint, match=r"^org/bigg is no folder here. The hub gives no org/bigg "):
         read_arguments(["--target", "org/bigg", "--prompts", str(prompts)])
 
 
-def test_a_folder_is_no_model_of_the_hub(
+def test_folders_files_and_slips_ask_no_hub(
     prompts: Path, there: Hub, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "org/big").mkdir(parents=True)
     monkeypatch.chdir(tmp_path)
     for name in ("org/big", "org/missing.gguf"):
         assert read_arguments(["--target", name, "--prompts", str(prompts)]).pair.target == Path(name)
+    with pytest.raises(DrafthouseError):
+        read_arguments(["--target", "org/small", "--prompts", str(prompts), "--split", "validation"])
     assert there.calls == 0
 
 
@@ -90,26 +81,14 @@ def test_the_classifier_of_a_gguf_file_lies_beside_it_and_never_among_models_of_
     cached.parent.mkdir(parents=True)
     (tmp_path / "big.gguf").write_bytes(b"GGUF")
     cached.symlink_to(tmp_path / "big.gguf")
-    starter = STARTER_PAIR
-    beside, apart = (replace(starter, named=file).own_classifier for file in (tmp_path / "big.gguf", cached))
+    beside, apart = (replace(STARTER_PAIR, named=file).own_classifier for file in (tmp_path / "big.gguf", cached))
     assert (beside, apart) == (tmp_path / "disco", tmp_path / "assets/drafthouse/models--org--big/disco")
 
 
-def test_slips_are_told_before_anything_is_fetched(prompts: Path, there: Hub) -> None:
-    with pytest.raises(DrafthouseError):
-        read_arguments(["--target", "org/big", "--prompts", str(prompts), "--split", "validation"])
-    assert there.calls == 0
-
-
-def test_split_and_limit_choose_among_the_prompts(prompts: Path) -> None:
-    assert [prompt.text for prompt in ask(prompts).prompts] == ["one", "two", "three"]
-    assert [prompt.text for prompt in ask(prompts, "--split", "test").prompts] == ["two", "three"]
-    assert [prompt.text for prompt in ask(prompts, "--split", "test", "--limit", "1").prompts] == ["two"]
-
-
-def test_every_sampling_setting_has_a_flag(prompts: Path) -> None:
+def test_every_sampling_setting_has_a_flag_and_split_and_limit_choose_prompts(prompts: Path) -> None:
     flags = "--max-new-tokens 7 --temperature 0.5 --top-k 9 --top-p 0.8 --repetition-penalty 1.1 --dice ratio --seed 3"
-    args = ask(prompts, *flags.split(), "--stop", "\n\n", "--stop", "def ", "--ignore-eos")
+    chosen = ("--split", "test", "--limit", "1")
+    args = ask(prompts, *chosen, *flags.split(), "--stop", "\n\n", "--stop", "def ", "--ignore-eos")
     assert args.sampling.to_dict() == {
         "max_new_tokens": 7,
         "temperature": 0.5,
@@ -121,68 +100,39 @@ def test_every_sampling_setting_has_a_flag(prompts: Path) -> None:
         "stop": ["\n\n", "def "],
         "ignore_eos": True,
     }
+    assert [prompt.text for prompt in args.prompts] == ["two"]
 
 
 def test_the_pair_in_the_box_brings_prompts_and_settings_that_flags_override() -> None:
-    args = read_arguments([])
     suited = json.loads(STARTER_PAIR.settings.read_text())
-    assert args.material.name == "starter"
+    args = read_arguments([])
     assert {prompt.split for prompt in args.prompts} == {"test"}
     assert args.sampling.temperature == suited["sampling"]["temperature"]
     assert args.sampling.max_new_tokens == suited["max_new_tokens"]
-
     args = read_arguments(["--temperature", "0", "--split", "train"])
-    assert {prompt.split for prompt in args.prompts} == {"train"}
-    assert args.sampling.is_greedy
+    assert {prompt.split for prompt in args.prompts} == {"train"} and args.sampling.is_greedy
 
 
-@pytest.mark.parametrize(
-    ("more", "sentence"),
-    [
-        ("--fast", "Unrecognized arguments: --fast."),
-        ("--limit １２", "--limit: '１２' is not a whole number from 1 up."),
-        ("--limit " + "9" * 5000, f"--limit: '{'9' * 40}' is not a whole number from 1 up."),
-        ("--seed " + "9" * 5000, "--seed: invalid int value: '9999"),
-        ("--temperature １", "--temperature: invalid float value: '１'."),
-        ("--temperature -1", "temperature is -1.0; it must lie between 0 and 10."),
-        ("--strategies static:0", "static: lookahead is '0', outside 1 to 64."),
-        ("--split validation", "prompts.jsonl has no prompt of the split 'validation'"),
-        (
-            "--strategies static:4 --baseline static:8",
-            "static:8 takes no part, so nothing can be relative to it. --baseline can be autoregressive or static:4.",
-        ),
-        ("--baseline static:4,heuristic", "--baseline names one strategy"),
-    ],
-)
-def test_a_slip_is_told_in_a_sentence(prompts: Path, more: str, sentence: str) -> None:
-    with pytest.raises(DrafthouseError) as told:
-        ask(prompts, *more.split())
-    assert str(told.value).startswith(sentence)
-
-
-def test_a_slip_points_to_the_help_of_its_own_command() -> None:
-    with pytest.raises(DrafthouseError, match=r"\./drafthouse plan --help lists what there is"):
-        parser_of("plan", "").parse_args(["--fast"])
-
-
-def test_the_help_names_every_setting_of_every_strategy(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit):
-        read_arguments(["--help"])
-    told = capsys.readouterr().out
-    for spec in STRATEGIES.values():
-        assert spec.slug in told
-        assert all(f"{param.name}=" in told for param in spec.params)
+PAIR = "--target big --draft small"
 
 
 @pytest.mark.parametrize(
     ("flags", "sentence"),
     [
+        ("--fast", "Unrecognized arguments: --fast. ./drafthouse compare --help lists what there is."),
+        ("--limit １２", "--limit: '１２' is not a whole number from 1 up."),
+        ("--temperature nan", "temperature is nan; it must lie between 0 and 10."),
+        ("--strategies static:0", "static: lookahead is '0', outside 1 to 64."),
+        (
+            "--strategies static:4 --baseline static:8",
+            "static:8 takes no part, so nothing can be relative to it. --baseline can be autoregressive or static:4.",
+        ),
         ("--draft small", "A draft needs a target to draft for: give --target MODEL too."),
-        ("--target big --draft small", "Models of your own need prompts"),
-        ("--target big --draft small --prompts gone.txt", "gone.txt cannot be read: No such file or directory."),
+        (PAIR, "Models of your own need prompts"),
+        (f"{PAIR} --prompts gone.txt", "gone.txt cannot be read: No such file or directory."),
     ],
 )
-def test_what_is_missing_is_told_in_a_sentence(flags: str, sentence: str) -> None:
+def test_a_slip_is_told_in_a_sentence(flags: str, sentence: str) -> None:
     with pytest.raises(DrafthouseError) as told:
         read_arguments(flags.split())
     assert str(told.value).startswith(sentence)

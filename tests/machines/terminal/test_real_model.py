@@ -16,7 +16,6 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from decoding.models.checkpoints import load
 from decoding.models.gguf.reading import write_folder
-from tests.kit import transformers_serve
 from tests.kit.smollm2 import CHATS, FILE, needed, write_chats
 from worker.terminal.compare import main as compare
 
@@ -92,9 +91,3 @@ def test_four_users_at_once_get_the_texts_of_one(box: Path, texts: dict[str, lis
     found = compared(box, "--strategies", "lookup", "--concurrency", "4", target="file.gguf")
     assert all(tokens(row) == texts for row in found["strategies"])
     assert "Paris" in load(box / "target").tokenizer.decode(texts["paris"])
-
-
-def test_a_server_that_is_started_on_it_writes_its_text(box: Path, texts: dict[str, list[int]]) -> None:
-    start = f"{transformers_serve.program()} serve {box / 'target'} --dtype float32 --port {{port}}"
-    row = compared(box, "--strategies", "autoregressive", "--start", start, "--limit", "2")["strategies"][-1]
-    assert row["runner"] == "transformers serve" and row["audit"]["divergent"] == 0

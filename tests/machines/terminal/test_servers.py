@@ -9,18 +9,16 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from decoding.core.loop import never
 from decoding.errors import BadServer, DrafthouseError
 from tests.kit.processes import state
+from tests.kit.servers.formats import Decode, speaking
+from tests.kit.servers.stage import StepsFor, greedy_steps, streamed_words
+from tests.kit.servers.wire import Asked, Reply, serving
 from tests.kit.terminal import ROOT, compared, on_pair, read
-from tests.parts.servers.formats import Decode, speaking
-from tests.parts.servers.weights import StepsFor, greedy_steps, streamed_words
-from tests.parts.servers.wire import Asked, Reply, serving
 from worker.started_server import started
 from worker.terminal.arguments import read_arguments
 from worker.terminal.compare import main
@@ -42,13 +40,25 @@ def arguments(box: Path, *more: object) -> list[str]:
     return on_pair(box, "--limit", 4, "--ignore-eos", *more, draft=False)
 
 
-def test_a_server_is_read_with_its_settings() -> None:
+def test_servers_are_read_with_their_settings_names_and_loads(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = parse_server(f"{HERE},name=mine,model=m,key-file=k,deadline=30,speculation=off,target=big,dtype=float16")
     assert one.choice.label == "server:mine,speculation=off"
     assert (one.spec.key, one.spec.deadline_s, one.spec.model, one.spec.target) == ("file:k", 30.0, "m", "big")
-    assert one.spec.rounding == "float16"
     plain = parse_server(f"{HERE},key-env=KEY").spec
-    assert (plain.key, plain.rounding) == ("env:KEY", "bfloat16")
+    assert (one.spec.rounding, plain.key, plain.rounding) == ("float16", "env:KEY", "bfloat16")
+    started_in = [parse_start(f"vllm serve m {flag} --port {{port}}").spec.dtype
+                  for flag in ("--dtype float16", "--dtype=float32", "--dtype auto", "")]  # fmt: skip
+    assert started_in == ["float16", "float32", "", ""]
+    start = "on=/opt/llama-server -m a=b.gguf --port {port}"
+    flags = ("--server", HERE, "--server", HERE, "--start", start, "--strategies", "lookup:4", "--concurrency", "1,4")
+    asked = read_arguments(arguments(box, *flags, "--baseline", "server:llamacpp"))
+    labels = ["autoregressive", "lookup:4", "server:llamacpp", "server:llamacpp-2", "server:on"]
+    assert [choice.label for choice in asked.choices] == [*labels, *(f"{label} @4" for label in labels)]
+    assert (asked.baseline, asked.servers[-1].command[0]) == ("server:llamacpp", "/opt/llama-server")
+    monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
+    assert to_ask(asked.servers).certificates == "authority.pem", "one authority for all of them"
+    with pytest.raises(BadServer, match="Two servers are called llamacpp-2"):
+        asked_servers([HERE, HERE, f"{HERE},name=llamacpp-2"], [])
 
 
 @pytest.mark.parametrize(
@@ -58,31 +68,24 @@ def test_a_server_is_read_with_its_settings() -> None:
         ("http://h:1,dialect=lamacpp", "There is no dialect 'lamacpp'"),
         (f"{HERE},key=sk-1", "A key does not belong on the command line"),
         (f"{HERE},modl=x", "is not a setting of a server; there are name,"),
-        (f"{HERE},name=a,name=b", "given name twice"),
         (f"{HERE},key-file=a,key-env=b", "key-file and key-env"),
-        (f"{HERE},deadline=soon", "not a number of seconds"),
         (f"{HERE},deadline=nan", "must lie between"),
         (f"{HERE},dtype=fp8", "The dtype of llamacpp is 'fp8', which is not one of float32, float16, bfloat16"),
-        (f"{HERE},speculation=maybe", "not one of as-started, on, off"),
-        ("ftp://h,dialect=vllm", "not a server's address"),
         ("llama-server -m x", "has no {port}"),
         ("nginx --port {port}", "is not a server that Drafthouse knows; it can start llama-server"),
         ("llama-server 'half --port {port}", "is not a command"),
+        ("--servers-only --prompts p.txt", "needs servers"),
+        (f"--servers-only --server {HERE}", "Servers alone need prompts"),
+        (f"--servers-only --server {HERE} --template t.jinja", "loads no model here"),
     ],
 )
 def test_a_slip_in_a_server_or_a_command_that_starts_one_is_told(text: str, told: str) -> None:
     with pytest.raises(DrafthouseError, match=told) as error:
-        [server.choice for server in (asked_servers([text], []) if "://" in text else [parse_start(text)])]
+        if text.startswith("--"):
+            read_arguments(text.split())
+        else:
+            [server.choice for server in (asked_servers([text], []) if "://" in text else [parse_start(text)])]
     assert "sk-1" not in str(error.value)
-
-
-def test_a_started_server_may_have_a_name_and_its_program_tells_the_dialect() -> None:
-    one = parse_start("on=/opt/llama-server -m a=b.gguf --port {port}")
-    assert (one.spec.name, one.spec.dialect, one.command[0]) == ("on", "llamacpp", "/opt/llama-server")
-    assert parse_start("vllm serve --model=m --port {port}").spec.name == "vllm"
-    started_in = [parse_start(f"vllm serve m {flag} --port {{port}}").spec.dtype
-                  for flag in ("--dtype float16", "--dtype=float32", "--dtype auto", "")]  # fmt: skip
-    assert started_in == ["float16", "float32", "", ""]
 
 
 def test_a_key_in_a_command_is_not_shown() -> None:
@@ -90,43 +93,25 @@ def test_a_key_in_a_command_is_not_shown() -> None:
     assert "sk-" not in told and told.endswith("--num-draft-tokens 4")
 
 
-def test_servers_of_one_dialect_get_names_of_their_own(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked = read_arguments(arguments(box, "--server", HERE, "--server", HERE, "--start", "llama-server {port}"))
-    labels = ["autoregressive", "server:llamacpp", "server:llamacpp-2", "server:llamacpp-3"]
-    assert [choice.label for choice in asked.choices] == labels
-    monkeypatch.setenv("DRAFTHOUSE_SERVER_CERTIFICATES", "authority.pem")
-    assert to_ask(asked.servers).certificates == "authority.pem", "one authority for all of them"
-    with pytest.raises(BadServer, match="Two servers are called llamacpp-2"):
-        asked_servers([HERE, HERE, f"{HERE},name=llamacpp-2"], [])
+def failing(asked: Asked) -> Reply:
+    return Reply([b'{"error": {"message": "out of memory"}}'], 500)
 
 
-def test_strategies_of_ours_and_servers_run_at_every_load(box: Path) -> None:
-    flags = ("--server", HERE, "--strategies", "lookup:4", "--concurrency", "1,4", "--baseline", "server:llamacpp")
-    asked = read_arguments(arguments(box, *flags))
-    assert [choice.label for choice in asked.choices] == [
-        "autoregressive", "lookup:4", "server:llamacpp", "autoregressive @4", "lookup:4 @4", "server:llamacpp @4",
-    ]  # fmt: skip
-    assert asked.baseline == "server:llamacpp"
+FAILED = "answered 500 Internal Server Error. It says: "
 
 
-@pytest.mark.parametrize(
-    ("flags", "told"),
-    [
-        (["--servers-only", "--prompts", "p.txt"], "needs servers"),
-        (["--servers-only", "--server", HERE], "Servers alone need prompts"),
-        (["--servers-only", "--server", HERE, "--target", "t"], "loads no model here"),
-        (["--servers-only", "--server", HERE, "--template", "t.jinja"], "loads no model here"),
-    ],
-)
-def test_servers_alone_need_servers_and_prompts_and_no_model(flags: list[str], told: str) -> None:
-    with pytest.raises(DrafthouseError, match=told):
-        read_arguments(flags)
-
-
-def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(box, tmp_path, target, capsys):
+def test_a_server_stands_in_table_document_and_trace_its_key_in_none_and_a_failure_costs_its_samples(
+    box, tmp_path, target, capsys
+):
     (tmp_path / "key").write_text("sk-very-secret")
     written, trace = tmp_path / "result.json", tmp_path / "trace.jsonl"
-    with serving(speaking("vllm", target, words(box))) as wire:
+    answering, samples = speaking("vllm", target, words(box)), itertools.count(-1)  # the warm-up comes first
+
+    def first_failing(asked: Asked) -> Reply:
+        fails = asked.path == "/v1/completions" and next(samples) == 0
+        return failing(asked) if fails else answering(asked)
+
+    with serving(first_failing) as wire:
         server = f"{wire.address},dialect=vllm,name=theirs,key-file={tmp_path / 'key'}"
         files = ("--json", written, "--trace", trace)
         assert main(arguments(box, "--server", server, "--strategies", "lookup:3", *files)) == 0
@@ -134,8 +119,15 @@ def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(box, tm
     out, err = capsys.readouterr()
     document = compared(written)
     row = document["strategies"][-1]
-    assert (row["label"], row["role"], row["audit"]["identical"]) == ("server:theirs", "server", 4)
-    assert (row["num_spec_steps"], row["num_target_passes"]) == (16, None)
+    assert (row["label"], row["role"], row["audit"]["identical"], len(row["samples"])) == (
+        "server:theirs",
+        "server",
+        3,
+        3,
+    )
+    assert (row["num_spec_steps"], row["num_target_passes"]) == (12, None)
+    assert document["complete"] and FAILED in out
+    assert document["warnings"][0].startswith(f"1 sample was left out. server:theirs on prompt p0: theirs {FAILED}")
     assert (document["servers"][0]["dtype"], document["servers"][0]["model"]) == ("bfloat16", "m")
     assert document["servers"][0]["prefix_cache"] == "cache_salt, new for each request"
     assert "▣ server:theirs" in out and "server:theirs on the server theirs" in err
@@ -144,52 +136,21 @@ def test_a_server_stands_in_table_document_and_trace_and_its_key_in_none(box, tm
     assert "sk-very-secret" not in out + err + written.read_text() + trace.read_text()
 
 
-def test_servers_alone_are_compared_without_a_model_here(box, tmp_path, target, capsys):
-    written = tmp_path / "result.json"
+def test_servers_alone_are_compared_without_a_model_here_or_end_with_a_sentence(box, tmp_path, target, capsys):
+    written, asked = tmp_path / "result.json", on_pair(box, "--limit", 4, draft=False)[1:]
     with (
         serving(speaking("openai", target, words(box))) as one,
         serving(speaking("transformers", target, words(box))) as two,
+        serving(failing) as broken,
     ):
         servers = ("--server", f"{one.address},dialect=openai", "--server", f"{two.address},dialect=transformers")
-        asked = on_pair(box, "--limit", 4, "--json", written, draft=False)[1:]
-        assert main(["--servers-only", *servers, *asked]) == 0
-    document = compared(written)
+        assert main(["--servers-only", *servers, *asked, "--json", str(written)]) == 0
+        assert "No model runs here, so nobody audits the answers" in capsys.readouterr().err
+        assert main(["--servers-only", *asked, "--server", f"{broken.address},dialect=llamacpp"]) == 2
+    assert capsys.readouterr().err.splitlines()[-1].startswith(f"llamacpp {FAILED}")
+    document = read(written)
     assert document["pair"] is None and document["baseline"] == "server:openai"
     assert [row["audit"]["identical"] for row in document["strategies"]] == [4, 4]
-    assert "No model runs here, so nobody audits the answers" in capsys.readouterr().err
-
-
-def failing(asked: Asked) -> Reply:
-    return Reply([b'{"error": {"message": "out of memory"}}'], 500)
-
-
-FAILED = "llamacpp answered 500 Internal Server Error. It says: "
-
-
-@pytest.mark.parametrize("lost", [1, 4], ids=["the first", "all"])
-def test_a_server_that_fails_loses_those_samples_and_the_run_goes_on(box, tmp_path, target, capsys, lost):
-    answering, samples = speaking("llamacpp", target, words(box)), itertools.count(-1)  # the warm-up comes first
-
-    def first_failing(asked: Asked) -> Reply:
-        fails = asked.path == "/completion" and next(samples) in range(lost)
-        return failing(asked) if fails else answering(asked)
-
-    worst, written = tmp_path / "worst.jsonl", tmp_path / "result.json"
-    with serving(first_failing) as wire:
-        flags = ("--server", f"{wire.address},dialect=llamacpp", "--json", str(written), "--worst", str(worst))
-        assert main(arguments(box, *flags)) == 0
-    document = read(written)
-    assert [len(row["samples"]) for row in document["strategies"]] == [4, 4 - lost] and document["complete"]
-    number = f"{lost} samples were" if lost > 1 else "1 sample was"
-    assert document["warnings"][0].startswith(f"{number} left out. server:llamacpp on prompt p0: {FAILED}")
-    assert FAILED in capsys.readouterr().out
-
-
-def test_servers_alone_that_answer_nothing_end_the_comparison_with_a_sentence(box, capsys):
-    with serving(failing) as wire:
-        prompts = ("--prompts", str(box / "prompts.jsonl"), "--server", f"{wire.address},dialect=llamacpp")
-        assert main(["--servers-only", *prompts]) == 2
-    assert capsys.readouterr().err.splitlines()[-1].startswith(FAILED)
 
 
 # ---- started here
@@ -210,35 +171,33 @@ http.server.HTTPServer(("127.0.0.1", int(sys.argv[2])), Healthy).serve_forever()
 
 
 @pytest.fixture
-def program(tmp_path: Path) -> Iterator[Path]:
+def program(tmp_path: Path) -> Path:
     """A program of ours that starts as llama-server does, with a child of its own."""
     path = tmp_path / "llama-server"
     path.write_text(PROGRAM.format(python=sys.executable))
     path.chmod(path.stat().st_mode | stat.S_IXUSR)
-    yield path
+    return path
 
 
 def test_a_started_server_gets_a_free_port_and_leaves_nothing(program: Path, tmp_path: Path) -> None:
     pids = tmp_path / "pids"
     with started("it", [str(program), str(pids), "{port}"], "/health") as server:
-        assert server.address.startswith("http://127.0.0.1:")
-        assert "loading" in server.log.read_text()
+        assert server.address.startswith("http://127.0.0.1:") and "loading" in server.log.read_text()
         family = [int(pid) for pid in pids.read_text().split()]
         assert all(map(state, family))
-    assert not any(map(state, family))
-    assert not server.log.exists()
+    assert not any(map(state, family)) and not server.log.exists()
 
 
 def test_a_server_that_does_not_start_is_told_with_its_last_words(program: Path) -> None:
-    told = r"it ended with exit code 1 before it answered(.|\n)*no such model: big.gguf"
-    with pytest.raises(BadServer, match=told), started("it", [str(program), "--fail", "big.gguf"], "/health"):
-        pass
-
-
-def test_a_program_that_is_not_there_is_told() -> None:
-    told, command = "There is no program no-such-server on this machine", ["no-such-server", "{port}"]
-    with pytest.raises(BadServer, match=told), started("it", command, "/health", never):
-        pass
+    for command, told in (
+        (
+            [str(program), "--fail", "big.gguf"],
+            r"it ended with exit code 1 before it answered(.|\n)*no such model: big",
+        ),
+        (["no-such-server", "{port}"], "There is no program no-such-server on this machine"),
+    ):
+        with pytest.raises(BadServer, match=told), started("it", command, "/health"):
+            pass
 
 
 def test_a_started_server_ends_with_a_command_that_is_killed(box: Path, program: Path, tmp_path: Path) -> None:

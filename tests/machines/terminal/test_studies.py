@@ -1,4 +1,5 @@
-"""The commands that record the starter pair: train-disco, plan, oracle. Small, but real from end to end."""
+"""The commands that record a pair: train-disco, plan, oracle, project. Small, but real from end to end. Some run on a
+target alone, and on a pair whose draft matches text (SLEM): they are about copies."""
 
 from __future__ import annotations
 
@@ -13,24 +14,30 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.disco.classifier import load_classifier
-from decoding.errors import BadStrategy
+from decoding.backends import without_draft
+from decoding.choice import Choice
 from decoding.prices.machine_card import card_called
-from tests.kit.models import LLAMA, save
-from tests.kit.terminal import ROOT, given, read
+from decoding.vocabularies.shared import ABOUT_COPIES
+from tests.kit.bpe import save_with_bpe
+from tests.kit.gguf_files import exported
+from tests.kit.models import LLAMA, another_order_of_words, save
+from tests.kit.terminal import ROOT, compared, copied, given, on_pair, read
 from worker.engine.residents import Residents
 from worker.messages import Cancelled, Emit, Found, JobProgress, PairOrder
-from worker.terminal import oracle, plan, project, train_disco
+from worker.terminal import oracle, papers, plan, project, train_disco
 from worker.terminal.bench import parser_of, read_recorded
+from worker.terminal.compare import compare as comparing
 from worker.terminal.compare import main as compare
+from worker.terminal.material import model_folder
+from worker.terminal.options import BadArguments
 from worker.terminal.studying import carry_out
 
-STARTER = ROOT / "starter"
 GOLDEN = read(ROOT / "tests" / "golden" / "studies.json")  # documents as REST gives them
-PROSE = STARTER / "prompts" / "prose.jsonl"
 SPLITS = ("train", "validation", "test")
 NOISE = 0.015  # makes the draft of a target that it often agrees with
 SMALL = ["--threads", "1", "--max-new-tokens", "32", "--limit"]
+COPIES = {"lookup", "suffix", "suffix:memory=true"}
+BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains depends on their order."
 
 
 @pytest.fixture
@@ -52,72 +59,129 @@ def tiny(tmp_path: Path) -> list[Any]:
 
 
 def test_a_classifier_is_trained_stored_and_used(tiny, tmp_path, capsys):
-    out = tmp_path / "classifier"
-    assert given(train_disco.run, *tiny, *SMALL, 16, "--out", out, "--also", tiny[-1]) == 0
+    out, result = tmp_path / "classifier", tmp_path / "result.json"
+    assert given(train_disco.run, *tiny, *SMALL, 16, "--out", out) == 0
     told = capsys.readouterr().out
-    for words in ("as published", "best static", "disco:priced", "one decision costs", "words.jsonl"):
+    for words in ("as published", "best static", "disco:priced", "one decision costs"):
         assert words in told
     card = read(out / "card.json")
     assert card["prompts"] == {"training": 16, "validation": 16, "test": 16}
-    assert card["elsewhere"]["words.jsonl"]["prompts"] == 16
-
-    pair, result = [*map(str, tiny)], tmp_path / "result.json"
-    asked = [*pair, *SMALL, "2", "--strategies", f"disco:classifier={out},static:2"]
+    (out / "card.json").write_text(json.dumps(card | {"machine": "another machine"}))
+    asked = [*map(str, tiny), *SMALL, "2", "--strategies", f"disco:classifier={out},static:2", "--temperature", "1.5"]
     assert compare([*asked, "--json", str(result)]) == 0
     found = read(result)
-    assert [row["audit"]["identical"] for row in found["strategies"]] == [6, 6, 6] and found["warnings"] == []
-    assert compare([*asked, "--temperature", "1.5"]) == 0
-    shown, told = capsys.readouterr()
-    assert "uses a classifier that was trained with temperature" in shown and "temperature 1.5" in told
-    (out / "card.json").write_text(json.dumps(card | {"machine": "another machine"}))
-    assert compare(asked) == 0
-    assert "whose prices were measured on another machine; this runs on " in capsys.readouterr().out
-    with pytest.raises(BadStrategy, match="another pair"):
-        load_classifier(out, ["another", "pair"])
+    assert [row["audit"]["identical"] for row in found["strategies"]] == [6, 6, 6]
+    [warned] = found["warnings"]
+    assert "uses a classifier that was trained with temperature" in warned and "temperature 1.5" in warned
+    assert "whose prices were measured on another machine; this runs on " in warned
     assert given(train_disco.run, *tiny, *SMALL, 16, "--start", out, "--design", "paper", "--out", tmp_path / "x") == 2
     assert "start from a classifier of that design" in capsys.readouterr().err
     assert not (tmp_path / "x").exists()
 
 
-def test_a_plan_at_load_writes_the_document_that_rest_gives(tiny, tmp_path, capsys):
-    short = (*tiny, "--threads", 1, "--max-new-tokens", 12, "--split", "test", "--limit", 2)
-    assert given(plan.run, *short, "--load", "2,1", "--json", tmp_path / "plan.json") == 0
+@pytest.fixture(scope="module")
+def here(box: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A pair of which one has another order of words, and prompts that repeat themselves."""
+    folder = copied(box, tmp_path_factory.mktemp("here"))
+    another_order_of_words(folder / "draft")
+    texts = (f"w{n + 1} w{2 * n + 1} w{3 * n % 90 + 1} w{n + 1} w{2 * n + 1}" for n in range(24))
+    (folder / "prompts.jsonl").write_text("".join(f'{{"text": "{text}"}}\n' for text in texts))
+    return folder
+
+
+def asked(here: Path, *more: object, draft: bool, tokens: int = 24) -> list[str]:
+    matched = ["--other-tokenizer", "slem"] if draft else []
+    return on_pair(here, *matched, *more, draft=draft, tokens=tokens)
+
+
+def kinds(rows: list[dict[str, Any]]) -> set[str]:
+    return {Choice.of(row).kind for row in rows}
+
+
+def test_what_needs_no_draft_runs_without_being_named_for_one_user_and_for_two(here, tmp_path, capsys):
+    more = ("--limit", 2, "--concurrency", "1,2", "--json", tmp_path / "r.json")
+    assert compare(asked(here, *more, draft=False, tokens=8)) == 0
+    found = compared(tmp_path / "r.json")
+    assert (found["pair"]["draft"], found["pair"]["name"]) == (None, "target alone")
+    usual = [choice.label for choice in without_draft.usual()]
+    assert [row["label"] for row in found["strategies"]] == [*usual, *(f"{label} @2" for label in usual)]
+    assert {row["audit"]["identical"] for row in found["strategies"]} == {2}
+    told = capsys.readouterr().err
+    assert "target alone: target 0.1M parameters, no draft" in told
+    assert "There is no draft: strategies that need a draft model cannot run." in told
+
+
+def test_a_plan_an_oracle_and_a_projection_are_about_copies_and_a_draft_that_matches_text_changes_nothing(
+    here, tmp_path, capsys
+):
+    found: dict[bool, list[dict[str, Any]]] = {}
+    for draft in (True, False):
+        out, printed = tmp_path / str(draft), []
+        short = asked(here, "--limit", 2, draft=draft)
+        for run, *more in (
+            (oracle.run, "--out", out),
+            (plan.run, "--load", "1,2", "--json", out / "plan.json"),
+            (project.run, "--card", "llama-70b-1b-h100", "--json", out / "projected.json"),
+        ):
+            run([*short, *map(str, more)])
+            printed.append(capsys.readouterr())
+        assert [one.err.count(ABOUT_COPIES) for one in printed] == [draft] * 3
+        assert [one.out.count(BY_ORDER) for one in printed] == [1, 2, 1]  # a plan has a table for one user and at load
+        found[draft] = [read(out / name) for name in ("oracle.json", "plan.json", "projected.json")]
+        assert {one.pop("draft_left_out") for one in found[draft]} == {ABOUT_COPIES if draft else ""}
+    (lengths, planned, projected), (lengths_alone, planned_alone, projected_alone) = found[True], found[False]
+    assert lengths == lengths_alone and projected == projected_alone
+    assert {*lengths, "draft_left_out"} >= {*GOLDEN["oracle"]}
+    assert {*planned, "draft_left_out"} == {*GOLDEN["plan"], "noise"}
+    assert planned["at_load"].keys() == GOLDEN["plan"]["at_load"].keys() and planned["at_load"]["users"] == [1, 2]
+    assert kinds(planned["settings"]) == kinds(planned_alone["settings"]) == COPIES
+    best = lengths["sources"].pop("best of each position")
+    assert lengths["sources"].keys() == {"lookup:10", "suffix:0.3", "suffix:0.3,memory=true"}
+    assert lengths["oracle"] == best and all(each["target"] >= best["target"] for each in lengths["sources"].values())
+    assert lengths["oracle"]["draft"] == lengths["static"]["draft"] == 0 and lengths["samples"] == 2
+    assert all(row["measured"]["prompts"] == row["audit"]["identical"] == 2 for row in planned["settings"])
+    assert {one["engine"] for one in planned["elsewhere"]} == {"transformers", "vLLM"}
+    assert kinds(projected["settings"]) == {"autoregressive", *COPIES} and projected["map"] is None
+    assert projected["left_out"]["ssd"] == "it needs a draft, and none was recorded"
+    told = [one.out for one in printed]
+    assert "No draft was recorded: at each position both take the best copy." in told[0]
+    assert "2 at once" in told[1] and "As a schedule" not in told[1] and "tree" not in told[1]
+    assert "this pair has no classifier" in told[2]
+
+
+def test_a_classifier_of_copies_is_trained_beside_its_target_and_planned_with(here, tmp_path):
+    """Training used to need a draft, and a plan left out what a classifier judges."""
+    target = shutil.copytree(here / "target", tmp_path / "target")
+    alone = [f"--target={target}", f"--prompts={here / 'prompts.jsonl'}", "--threads=1"]
+    train_disco.run([*alone, "--max-new-tokens=60", "--design", "sources"])
+    card = read(tmp_path / "disco" / "card.json")
+    assert set(card["sweep"]) == set(card["thresholds"]) == {"copied"}
+    with pytest.raises(BadArguments, match="perhaps of a draft for this target"):
+        train_disco.run([*alone, "--design", "sources"])
+    plan.run([*alone, "--limit=2", "--max-new-tokens=8", "--load", "1,2", "--json", str(tmp_path / "plan.json")])
     found = read(tmp_path / "plan.json")
-    golden = GOLDEN["plan"]
-    assert set(found) == {*golden, "noise"}
-    assert set(found["at_load"]) == set(golden["at_load"]) and set(found["hardware"]) >= set(golden["hardware"])
-    assert found["at_load"]["users"] == [1, 2]
-    told = capsys.readouterr().out
-    assert "2 at once" in told and "a bound, not run" in told
-    assert all(words in told for words in ("static:", "ssd:", "num_assistant_tokens=", "SGLang"))
+    judged = {"lookup:classifier=newest", "suffix:classifier=newest"}
+    assert kinds(found["settings"]) >= {"lookup", "suffix", *judged} and kinds(found["at_load"]["rows"]) >= judged
+    assert "hybrid:classifier=newest" not in kinds(found["settings"])
+    assert all(row["measured"] for row in found["settings"] if Choice.of(row).kind in judged)
+    [judging] = found["classifiers"]
+    assert judging["speedups"].keys() == judged and judging["best_copy"] > 0 and 0 < judging["auc"] <= 1
 
 
-def test_a_card_that_is_not_there_or_has_a_bad_price_is_refused_before_anything_is_loaded(tmp_path, capsys):
-    bad = card_called("llama-70b-1b-h100").to_dict() | {"batches": [{"batch": 1, "target_ms": {"1": 18.3}}]}
-    (tmp_path / "ours.json").write_text(json.dumps(bad))
-    out = tmp_path / "projected.json"
-    for card, told in (("my-laptop", "there is llama-70b-1b-h100"),
-                       (tmp_path / "ours.json", "batches[0].draft_ms of the machine card is missing")):  # fmt: skip
-        assert given(project.run, *SMALL, 2, "--card", card, "--json", out) == 2
-        shown = capsys.readouterr()
-        assert told in shown.err and shown.out == "" and not out.exists()
-
-
-def test_the_oracle_is_counted_and_drawn(tmp_path, capsys):
-    assert given(oracle.run, *SMALL, 3, "--out", tmp_path / "figures") == 0
-    shown = capsys.readouterr().out
-    assert "Oracle lookahead over 3 samples" in shown
-    names = {path.name for path in (tmp_path / "figures").iterdir()}
-    assert names == {"one-sample.py", "by-progress.py", "histogram.py", "oracle.json"}
-    data = read(tmp_path / "figures" / "oracle.json")
-    assert set(data) >= set(GOLDEN["oracle"])
-    assert data["oracle"]["target"] == sum(data["histogram"])
-    rows = {line[:30].strip(): line[30:].split() for line in shown.splitlines()}
-    for source, passes in data["sources"].items():
-        assert rows[f"oracle, {source}"] == [f"{passes[name]:,}" for name in ("target", "draft", "accepted")]
-    one, drawn = data["one"], (tmp_path / "figures" / "one-sample.py").read_text()
-    for name, count in (("oracle", one["oracle"]), ("static:5", one["static"])):
-        assert f"{name}: {count['target']} passes of the target, {count['draft']} of the draft" in drawn
+def test_a_gguf_file_is_compared_as_the_folder_that_is_made_of_it_once(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("DRAFTHOUSE_DATA", str(tmp_path / "data"))
+    file = exported(save_with_bpe(tmp_path / "model", "llama", **LLAMA), tmp_path / "files" / "one.gguf")
+    (tmp_path / "prompts.txt").write_text("def add(a, b)\n")
+    options = ["--target", str(file), "--prompts", str(tmp_path / "prompts.txt"), "--max-new-tokens", "8"]
+    assert compare([*options, "--strategies", "lookup", "--json", str(tmp_path / "result.json")]) == 0
+    assert compared(tmp_path / "result.json")["pair"]["target"]["gguf"].startswith("a GGUF file (F32, ")
+    assert "The target was dequantised from a GGUF file (F32, " in capsys.readouterr().err
+    [made] = (tmp_path / "data" / "models").iterdir()
+    file.rename(file.with_name("two.gguf"))
+    assert model_folder(file.parent) == made
+    (file.parent / "a.gguf").write_bytes(b"GGUF")
+    assert compare(["--target", str(file.parent), *options[2:]]) == 2
+    assert "holds 2 GGUF files, a.gguf first" in capsys.readouterr().err
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,33 +208,32 @@ def test_ctrl_c_ends_a_job_after_the_step_in_hand(tiny, looks, capsys):
     assert capsys.readouterr().err == "counting: 1/4\n"
 
 
+MATCHES = ["--draft", "draft", "--other-tokenizer", "slem"]
+
+
 @pytest.mark.parametrize(
     ("run", "more", "told"),
     [
-        (oracle.run, ["--lookahead", "0"], "is not a whole number from 1 up"),
         (oracle.run, ["--out", "mine/below"], "is not a folder of yours"),
-        (train_disco.run, [], "at least 200 are needed"),
-        (train_disco.run, ["--texts", "torn.jsonl"], "Line 1 of torn.jsonl is not an event of a trace"),
-        (train_disco.run, ["--texts", "gone"], "cannot be read"),
-        (train_disco.run, ["--prompts", "long.jsonl"], "which leaves no room for an answer"),
+        (project.run, ["--card", "my-laptop"], "there is llama-70b-1b-h100"),
+        (project.run, ["--card", "ours.json"], "batches[0].draft_ms of the machine card is missing"),
+        (train_disco.run, ["--design", "sources", "--limit", "3"], "The validation split holds no prompt"),
+        (train_disco.run, [], "Training a classifier of the design ours needs a draft model, and this pair has none."),
+        (train_disco.run, MATCHES, "Training a classifier of the design ours needs a draft that says the target's"),
+        (papers.run, MATCHES, "The study of the papers needs a draft that says the target's tokens"),
+        (comparing, ["--strategies", "ssd:4"], "ssd:4 needs a draft model, and this pair has none. Without a draft,"),
+        (comparing, ["--strategies", "lookup:classifier=newest"], "needs a classifier, and there is none beside this"),
     ],
 )
 def test_what_cannot_be_done_is_told_in_a_sentence_and_leaves_nothing_behind(
-    tmp_path, monkeypatch, capsys, run, more, told
+    here, tmp_path, monkeypatch, capsys, run, more, told
 ):
-    monkeypatch.chdir(tmp_path)
-    long = "".join(json.dumps({"id": f"p{i}", "text": f"x = {i}\n" * 5_000}) + "\n" for i in range(10))
-    files = {"mine": "mine", "torn.jsonl": '{"strategy": "static:2", "prompt": "p", "rep', "long.jsonl": long}
-    for name, text in files.items():
-        Path(name).write_text(text)
-    out = [] if run is plan.run else ["--out", "none"]
-    assert given(run, *SMALL, 10 if "long.jsonl" in more else 1, *out, *more) == 2
-    assert told in capsys.readouterr().err
-    assert {path.name: path.read_text() for path in tmp_path.iterdir()} == files
-
-
-@pytest.mark.parametrize(("price", "is_beyond"), [(1.1, False), (115.0, True), (0.01, True)])
-def test_a_map_tells_of_a_pair_whose_draft_costs_far_more_or_less_than_any_on_it(price: float, is_beyond: bool) -> None:
-    fields = [{"price": each, "acceptance": 0.8, "best": "ssd"} for each in (0.1, 0.6)]
-    words = project.drawn({"fields": fields, "pair": {"price": price, "acceptance": 0.8}})[-1]
-    assert ("beyond the map" in words) is is_beyond
+    monkeypatch.chdir(copied(here, tmp_path))
+    bad = card_called("llama-70b-1b-h100").to_dict() | {"batches": [{"batch": 1, "target_ms": {"1": 18.3}}]}
+    Path("ours.json").write_text(json.dumps(bad))
+    Path("mine").write_text("mine")
+    before = {*Path().rglob("*")}
+    assert given(run, "--target", "target", "--prompts", "prompts.jsonl", "--max-new-tokens", "8", *more) == 2
+    out, err = capsys.readouterr()
+    assert told in err and out == ""
+    assert {*Path().rglob("*")} == before

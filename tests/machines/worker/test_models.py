@@ -11,7 +11,6 @@ from django.conf import settings
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
-from worker import materials
 from worker.cache import FileCache
 from worker.disk import Stopped
 from worker.gguf_folders import folder_of_gguf
@@ -31,10 +30,6 @@ def test_a_sound_model_becomes_ready_and_its_owners_alone_also_one_that_an_older
     assert job.state == "succeeded"
     said = list(job.events.values_list("sentence", flat=True))
     assert {"Reading its files: 0 of 1.", "Loading its tokenizer: 0 of 1."} <= {*said}
-    (tmp_path / "models" / "growing-1").mkdir(mode=0o700)
-    (one,) = materials.cached()
-    assert one["bytes"] == sum(map(len, checkpoints["draft"].values()))
-    assert one["teams"] == [str(model.team_id)]
     assert modes(tmp_path / "models") == {(True, 0o700), (False, 0o600)}
     for path in (tmp_path / "models").rglob("*"):
         path.chmod(0o755 if path.is_dir() else 0o644)
@@ -50,7 +45,6 @@ def test_no_file_of_another_folder_takes_the_place_of_the_models_own(checked, ch
     assert (model.state, model.reason) == ("ready", "")
     (folder,) = (Path(settings.DATA_DIR) / "models").iterdir()
     there = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    there = {name for name in there if not name.startswith(materials.TEAMS)}
     assert there == {*checkpoints["draft"], "onnx/config.json", "onnx/tokenizer.json"}
 
 
@@ -75,7 +69,6 @@ def test_a_gguf_file_becomes_a_model_that_says_what_it_was(team, checked, gguf_f
     model = checked({"tiny.gguf": gguf_file.read_bytes()})
     assert (model.state, model.reason) == ("ready", "")
     assert model.facts["gguf"].startswith("a GGUF file (F32, ") and model.facts["runner"] == "transformers"
-    assert [one["teams"] for one in materials.cached()] == [[str(team.home.pk)]] * 2  # the file, and its folder
 
 
 def test_nothing_is_left_of_a_folder_whose_job_was_stopped(gguf_file, tmp_path):

@@ -12,10 +12,10 @@ import pytest
 from decoding.backends.contestants.servers.endpoint import EndpointSpec
 from decoding.backends.contestants.servers.guard import allowed
 from tests.kit.comparisons import succeeded
+from tests.kit.servers.formats import speaking
+from tests.kit.servers.stage import greedy_steps, streamed_words
+from tests.kit.servers.wire import Asked, Reply, Script, Wire, events, serving
 from tests.machines.worker.conftest import prompts
-from tests.parts.servers.formats import speaking
-from tests.parts.servers.weights import greedy_steps, streamed_words
-from tests.parts.servers.wire import Asked, Reply, Script, Wire, events, serving
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison, Sample

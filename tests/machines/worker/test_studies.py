@@ -21,7 +21,6 @@ from webapp.jobs.kinds import Kind
 from webapp.jobs.models import JobEvent
 from webapp.registry.models import Dataset
 from webapp.studies import services as studies
-from webapp.studies.classifiers import cross_sets
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study, Training
@@ -76,7 +75,7 @@ def test_a_trained_classifier_is_used_by_a_comparison_and_judged_by_a_plan(team,
     assert training.classifier == classifier and 0 <= classifier.metrics["auc"] <= 1
     numbers = [line.numbers for line in JobEvent.objects.filter(job=training.job) if "train_loss" in line.numbers]
     assert [line["done"] for line in numbers] == list(range(1, len(numbers) + 1))
-    assert set(classifier.card["sweep"]) == {"priced", "threshold"} and classifier.card["ablations"]
+    assert set(classifier.card["sweep"]) == {"priced", "threshold"}
     assert training.job.done_count == training.job.total_count
 
     elsewhere = prompts(team, [f"w{5 * n % 90 + 1} w7" for n in range(2)])
@@ -87,14 +86,12 @@ def test_a_trained_classifier_is_used_by_a_comparison_and_judged_by_a_plan(team,
     prices = succeeded(comparison).prices[str(classifier.pk)]
     assert prices["rules"]["priced"]["card"] == classifier.card["thresholds"]["priced"]
     assert [sample.numbers["audit"]["outcome"] for sample in Sample.objects.all()] == ["identical"] * 4
-    judged = judged_in(succeeded(study), classifier)
+    check_plan(succeeded(study), classifier)
     assert set(family(engine.pid)) <= {engine.pid}  # the draft beside the target has ended
-    [row] = cross_sets.table(pair)["rows"]
-    assert row["trained_on"] == "prompts" and (row["cells"][0].auc, row["cells"][0].study) == (judged["auc"], study)
 
 
-def judged_in(study: Study, classifier: Classifier) -> dict[str, Any]:
-    """Check a plan on two prompts, and return what it says of its classifier."""
+def check_plan(study: Study, classifier: Classifier) -> None:
+    """Check a plan on two prompts, and what it says of its classifier."""
     found = study.document
     settings = {Choice.of(row).kind: row for row in found["settings"]}
     ran = {name: row for name, row in settings.items() if row["measured"]}
@@ -105,7 +102,6 @@ def judged_in(study: Study, classifier: Classifier) -> dict[str, Any]:
     assert settings["disco"]["params"]["classifier"] == str(classifier.pk)
     [judged] = found["classifiers"]
     assert judged["classifier"] == str(classifier.pk) and set(judged["speedups"]) == {"threshold", "priced"}
-    return judged
 
 
 def test_a_training_begins_from_another_classifier_and_keeps_its_design(team, pair, make_worker, engine):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
@@ -15,18 +14,19 @@ from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import shared
 from decoding.vocabularies.spelling import Spelling
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
-from tests.kit.models import GPT2, LLAMA, OTHERS, fast_runner, save
+from tests.kit.models import LLAMA, OTHERS, fast_runner, save
 from tests.kit.table import TableRunner, hashed
 
 Maker = Callable[[Path], ModelRunner]
 
 
-def _table(rows: int) -> torch.Tensor:
-    return torch.randn(rows, 97, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+def _table() -> ModelRunner:
+    scores = torch.randn(11, 97, generator=torch.Generator().manual_seed(1), dtype=torch.float64)
+    return TableRunner(scores, context=128, state_of=hashed(11))
 
 
-def _by_transformers(folder: Path, model_type: str, config: dict[str, Any]) -> ModelRunner:
-    return load(save(folder, model_type, **config), runner="transformers", context=128).runner
+def _by_transformers(folder: Path, model_type: str) -> ModelRunner:
+    return load(save(folder, model_type, **OTHERS[model_type]), context=128).runner
 
 
 def _translated(inner: ModelRunner) -> ModelRunner:
@@ -40,19 +40,15 @@ def _translated(inner: ModelRunner) -> ModelRunner:
 
 
 MAKERS: dict[str, Maker] = {
-    "table of whole texts": lambda folder: TableRunner(_table(11), context=128, state_of=hashed(11)),
+    "table of whole texts": lambda folder: _table(),
     "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),
     "fast mistral, window 9": lambda folder: fast_runner(save(folder, "mistral", sliding_window=9, **LLAMA)),
-    "fast llama, static": lambda folder: fast_runner(save(folder, "llama", **LLAMA), static=True),
     "fast mistral, window 9, static": lambda folder: fast_runner(
         save(folder, "mistral", sliding_window=9, **LLAMA), static=True
     ),
-    "fast gpt2": lambda folder: fast_runner(save(folder, "gpt2", **GPT2)),
-    "transformers mistral, window 9": lambda folder: _by_transformers(folder, "mistral", LLAMA | {"sliding_window": 9}),
-    "transformers gemma2": lambda folder: _by_transformers(folder, "gemma2", OTHERS["gemma2"]),
-    "translated table": lambda folder: _translated(TableRunner(_table(11), context=128, state_of=hashed(11))),
+    "transformers gemma2": lambda folder: _by_transformers(folder, "gemma2"),
     "translated fast llama": lambda folder: _translated(fast_runner(save(folder, "llama", **LLAMA))),
-    "transformers mamba": lambda folder: _by_transformers(folder, "mamba", OTHERS["mamba"]),
+    "transformers mamba": lambda folder: _by_transformers(folder, "mamba"),
 }
 
 

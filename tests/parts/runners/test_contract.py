@@ -32,14 +32,6 @@ def assert_close(got: Tensor, want: Tensor) -> None:
     torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.parametrize("pieces", [(1,) * 12, (5, 1, 6)])
-def test_feeding_in_pieces_is_feeding_whole(runner: ModelRunner, pieces: tuple[int, ...]) -> None:
-    want = fresh(runner, TEXT[:12], 12)
-    runner.rewind(0)
-    got = [runner.extend(TEXT[sum(pieces[:i]) :][:size], size).clone() for i, size in enumerate(pieces)]
-    assert_close(torch.cat(got), want)
-
-
 def test_a_branch_answers_as_a_fresh_runner_would(runner: ModelRunner) -> None:
     lengths, steps = (20, 20, 17, 3, 24), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]
     want = [fresh(runner, [*TEXT[:n], *(step[row] for step in steps)], 3) for row, n in enumerate(lengths)]
@@ -81,33 +73,6 @@ def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -
     assert_close(runner.extend(TEXT[30:35], 5), want)
     with pytest.raises(RuntimeError, match="closed"):
         tree.extend([1], [-1])
-
-
-@pytest.mark.parametrize("move", ["extend", "rewind", "adopt"])
-def test_moving_on_closes_a_tree(runner: ModelRunner, move: str) -> None:
-    fresh(runner, TEXT[:5])
-    branches = Chains(runner, [5, 4])
-    moves: dict[str, Any] = {
-        "extend": lambda: runner.extend([1]),
-        "rewind": lambda: runner.rewind(4),
-        "adopt": lambda: branches.adopt(0),
-    }
-    branches.extend([1, 2])
-    moves[move]()
-    with pytest.raises(RuntimeError, match="closed"):
-        branches.extend([1, 2])
-
-
-def test_runners_of_one_model_keep_their_texts_apart(runner: ModelRunner) -> None:
-    want = [fresh(runner, TEXT[:15], 3), fresh(runner, TEXT[20:32], 3)]
-    runner.rewind(0)
-    other = runner.model.new_runner()
-    runner.extend(TEXT[:12])
-    other.extend(TEXT[20:29])
-    got = extend_all([(runner, TEXT[12:15], 3), (other, TEXT[29:32], 3)])
-    for logits, expected in zip(got, want, strict=True):
-        assert_close(logits, expected)
-    assert (runner.tokens, other.tokens) == (TEXT[:15], TEXT[20:32])
 
 
 def test_texts_of_unlike_lengths_are_read_together(runner: ModelRunner) -> None:

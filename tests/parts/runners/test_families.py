@@ -13,27 +13,23 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM
 
 from decoding.models.checkpoints import load
-from decoding.models.fast.kv import chain_rows
-from decoding.models.fast.runner import FastRunner
 from tests.kit.chains import Chains
 from tests.kit.models import GPT2, LLAMA, LLAMA3, YARN, fast_runner, save
 
 WIDE = LLAMA | {"head_dim": 32}  # enough pairs for yarn's ramp to be one; each width is compiled anew
 CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama": ("llama", LLAMA),
-    "llama, every head its own keys": ("llama", LLAMA | {"num_key_value_heads": 6}),
-    "llama, one key head": ("llama", LLAMA | {"num_key_value_heads": 1}),
-    "llama, tied": ("llama", LLAMA | {"tie_word_embeddings": True}),
-    "llama, biases": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True}),
-    "llama, wide heads": ("llama", WIDE),
-    "llama, gelu": ("llama", LLAMA | {"hidden_act": "gelu_pytorch_tanh"}),
-    "llama, rope linear": (
+    "llama, every head its own keys, gelu, rope linear": (
         "llama",
-        LLAMA | {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e3}},
+        LLAMA
+        | {"num_key_value_heads": 6, "hidden_act": "gelu_pytorch_tanh"}
+        | {"rope_parameters": {"rope_type": "linear", "factor": 4.0, "rope_theta": 5e3}},
     ),
-    "llama, rope dynamic": (
+    "llama, biases, rope dynamic": (
         "llama",
-        LLAMA | {"rope_parameters": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}},
+        LLAMA
+        | {"attention_bias": True, "mlp_bias": True}
+        | {"rope_parameters": {"rope_type": "dynamic", "factor": 4.0, "rope_theta": 1e4}},
     ),
     "llama, rope llama3": (
         "llama",
@@ -46,19 +42,17 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
         | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 0.5, "truncate": False}},
     ),
     "llama, rope yarn, mscale": ("llama", WIDE | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
-    "mistral": ("mistral", LLAMA | {"sliding_window": None}),
     "mistral, window": ("mistral", LLAMA | {"sliding_window": 11}),
-    "qwen2": ("qwen2", LLAMA),
-    "qwen2, tied": ("qwen2", LLAMA | {"tie_word_embeddings": True}),
-    "qwen2, window in some layers": (
+    "qwen2, tied, window in some layers": (
         "qwen2",
-        LLAMA | {"use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1},
+        LLAMA | {"tie_word_embeddings": True, "use_sliding_window": True, "sliding_window": 7, "max_window_layers": 1},
     ),
-    "qwen3": ("qwen3", LLAMA | {"head_dim": 16}),
-    "qwen3, biases": ("qwen3", LLAMA | {"head_dim": 16, "attention_bias": True}),
+    "qwen3, biases": ("qwen3", LLAMA | {"head_dim": 8, "attention_bias": True}),
     "gpt2": ("gpt2", GPT2),
-    "gpt2, inner": ("gpt2", GPT2 | {"n_inner": 100, "activation_function": "relu"}),
-    "gpt2, untied": ("gpt2", GPT2 | {"tie_word_embeddings": False}),
+    "gpt2, inner, relu, untied": (
+        "gpt2",
+        GPT2 | {"n_inner": 100, "activation_function": "relu", "tie_word_embeddings": False},
+    ),
 }
 TEXT = torch.randint(0, 97, (100,), generator=torch.Generator().manual_seed(2)).tolist()
 
@@ -73,45 +67,29 @@ class Reference:
         return logits
 
 
-@pytest.fixture(scope="module", params=list(CASES))
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> tuple[FastRunner, Reference]:
-    model_type, config = CASES[request.param]
-    folder = save(tmp_path_factory.mktemp("model"), model_type, **config)
-    return fast_runner(folder, dtype="float32"), Reference(folder)
-
-
 def assert_same(got: Tensor, want: Tensor) -> None:
     assert got.shape == want.shape
     assert (got - want).abs().max() <= 1e-4
 
 
-def test_it_reads_a_text_as_transformers_does(both: tuple[FastRunner, Reference]) -> None:
-    runner, reference = both
-    runner.rewind(0)
-    assert_same(runner.extend(TEXT, len(TEXT)), reference(TEXT, len(TEXT)))
-
-
-def test_one_token_several_tokens_and_a_rewind(both: tuple[FastRunner, Reference]) -> None:
-    runner, reference = both
-    runner.rewind(0)
-    runner.extend(TEXT[:30])
+@pytest.mark.parametrize("case", list(CASES))
+def test_a_family_gives_the_logits_of_transformers(tmp_path: Path, case: str) -> None:
+    """A whole text, one token, several, some after a rewind, and the rows of a tree of which one path is adopted."""
+    model_type, config = CASES[case]
+    folder = save(tmp_path, model_type, **config)
+    runner, reference = fast_runner(folder, dtype="float32"), Reference(folder)
+    whole = reference(TEXT, 100)
+    assert_same(runner.extend(TEXT, 100), whole)
+    runner.rewind(30)
     got = [runner.extend(TEXT[30:31]), runner.extend(TEXT[31:38], 7)]
     runner.rewind(34)
-    got.append(runner.extend(TEXT[34:36], 1))
-    got += [runner.extend(TEXT[at : at + 1]) for at in range(36, 44)]  # recorded when they come again
-    want = reference(TEXT[:44], 14)
-    assert_same(torch.cat(got), torch.cat((want[:8], want[5:6], want[6:])))
-
-
-def test_the_rows_of_a_tree(both: tuple[FastRunner, Reference]) -> None:
-    runner, reference = both
+    got.append(runner.extend(TEXT[34:40], 1))
+    assert_same(torch.cat(got), torch.cat((whole[30:38], whole[39:40])))
     lengths, steps = (40, 40, 37, 22, 39, 8), [[1, 2, 3, 4, 5, 6], [7, 8, 9, 10, 11, 12], [13, 14, 15, 16, 17, 18]]
-    runner.rewind(0)
-    runner.extend(TEXT[:40])
     branches = Chains(runner, lengths)
-    got = torch.stack([branches.extend(step) for step in steps], 1)
+    rows = torch.stack([branches.extend(step) for step in steps], 1)
     for row, length in enumerate(lengths):
-        assert_same(got[row], reference([*TEXT[:length], *(step[row] for step in steps)], 3))
+        assert_same(rows[row], reference([*TEXT[:length], *(step[row] for step in steps)], 3))
     branches.adopt(3)
     text = [*TEXT[:22], *(step[3] for step in steps), 5, 6]
     assert_same(runner.extend([5, 6], 2), reference(text, 2))
@@ -130,9 +108,8 @@ def test_a_prompt_longer_than_one_pass(tmp_path: Path) -> None:
     assert_same(fast_runner(folder).extend(text, 600), Reference(folder)(text, 600))
 
 
-@pytest.mark.parametrize("model_type", ["llama", "gpt2"])
-def test_many_branches_find_room(tmp_path: Path, model_type: str) -> None:
-    folder = save(tmp_path, model_type, **(GPT2 if model_type == "gpt2" else LLAMA))
+def test_many_branches_find_room(tmp_path: Path) -> None:
+    folder = save(tmp_path, "llama", **LLAMA)
     runner = fast_runner(folder)
     runner.extend(TEXT)
     branches = Chains(runner, [100] * 40)
@@ -141,15 +118,10 @@ def test_many_branches_find_room(tmp_path: Path, model_type: str) -> None:
     assert_same(got[39:], Reference(folder)([*TEXT, *range(12)], 1))
 
 
-@pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
-def test_a_narrow_checkpoint_is_run_in_float32_exactly(tmp_path: Path, dtype: torch.dtype) -> None:
-    folder = save(tmp_path, "llama", dtype=dtype, **LLAMA)
-    assert_same(fast_runner(folder, dtype="float32").extend(TEXT, 100), Reference(folder)(TEXT, 100))
-
-
-def test_bfloat16_is_near(tmp_path: Path) -> None:
+def test_a_narrow_checkpoint_is_run_in_float32_exactly_and_in_bfloat16_nearly(tmp_path: Path) -> None:
     folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LLAMA)
-    runner, want = fast_runner(folder, dtype="bfloat16"), Reference(folder)(TEXT, 100)
+    want, runner = Reference(folder)(TEXT, 100), fast_runner(folder, dtype="bfloat16")
+    assert_same(fast_runner(folder, dtype="float32").extend(TEXT, 100), want)
     assert runner.facts.dtype == "bfloat16"
     assert (runner.extend(TEXT, 100) - want).abs().mean() <= 0.02 * want.abs().max()
 
@@ -190,23 +162,10 @@ def test_gpt2_without_the_prefix_as_the_first_checkpoints_were_saved(tmp_path: P
 
 
 def test_windows_as_older_config_files_spell_them(tmp_path: Path) -> None:
-    model_type, config = CASES["qwen2, window in some layers"]
+    model_type, config = CASES["qwen2, tied, window in some layers"]
     folder = save(tmp_path, model_type, **config)
     file = folder / "config.json"
     spelled = json.loads(file.read_text())
     del spelled["layer_types"]
     file.write_text(json.dumps(spelled))
     assert_same(fast_runner(folder).extend(TEXT, 100), Reference(folder)(TEXT, 100))
-
-
-@pytest.mark.parametrize("case", ["gpt2"])  # passes of the others are lean, not recorded
-def test_a_recorded_pass_gives_the_very_numbers_of_the_operations_it_recorded(tmp_path: Path, case: str) -> None:
-    model_type, config = CASES[case]
-    runner = fast_runner(save(tmp_path, model_type, **config), dtype="float32")
-    runner.extend(TEXT[:5])
-    for at in range(5, 20):
-        got = runner.extend(TEXT[at : at + 1])
-        with torch.inference_mode():
-            rows = chain_rows(runner.cache, runner.decoder.shape, at, 1)
-            want = runner.decoder(torch.tensor(TEXT[at : at + 1]), rows, 1)
-        assert torch.equal(got, want)

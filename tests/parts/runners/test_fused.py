@@ -9,7 +9,6 @@ import sys
 from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -36,7 +35,7 @@ PLAIN = Kernels(
     gate=silu_gate, norm=fused.rms_norm, place=fused.place, attend=attend_chains, attend_once=attend_chains,
     product=fused.product, tiles=TILES,
 )  # fmt: skip
-DTYPES = [torch.float32, torch.bfloat16]
+LAYOUT = Layout("plain", torch.bfloat16, is_fused=True)
 
 
 def clock(kernel_takes: float) -> Any:
@@ -57,10 +56,9 @@ def test_a_pass_with_kernels_is_the_sliced_one(tmp_path: Path, model_type: str) 
     torch.testing.assert_close(walk(runner), walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
 
 
-@pytest.mark.parametrize("model_type", ["mistral", "qwen3"])
-def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path, model_type: str) -> None:
-    folder, rehearsal = save(tmp_path, model_type, **CASES[model_type]), Rehearsal()
-    model = fast_runner(folder, static=True, capturing=rehearsal).model
+def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path) -> None:
+    folder = save(tmp_path, "mistral", **CASES["mistral"])
+    model = fast_runner(folder, static=True, capturing=Rehearsal()).model
     model.decoder.kernels = PLAIN
     runners = model.new_runners(3)
     for _ in range(2):
@@ -121,19 +119,10 @@ def test_a_way_to_attend_that_fails_is_not_used_and_is_logged(tmp_path: Path, ca
     assert "no compiler" in caplog.text
 
 
-def trials(dtype: torch.dtype) -> list[tuple[Any, Any, tuple[Tensor, ...]]]:
-    layout = Layout("plain", dtype, is_fused=True)
-    return [
-        (silu_gate, silu_gate, fused.gate_trial(shape(), layout, CPU)),
-        (in_slab(fused.place), in_slab(fused.place), fused.place_trial(shape(), layout, CPU)),
-    ]
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_a_kernel_is_used_if_it_is_right_and_faster(dtype: torch.dtype) -> None:
-    for kernel, plain, tried in trials(dtype):
-        assert why_not(kernel, plain, tried, clock(0.5)) is None
-        assert "It takes 2000.0 µs" in (why_not(kernel, plain, tried, clock(2.0)) or "")
+def test_a_kernel_is_used_if_it_is_right_and_faster() -> None:
+    tried = fused.gate_trial(shape(), LAYOUT, CPU)
+    assert why_not(silu_gate, silu_gate, tried, clock(0.5)) is None
+    assert "It takes 2000.0 µs" in (why_not(silu_gate, silu_gate, tried, clock(2.0)) or "")
 
 
 def forgets_to_write(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
@@ -167,13 +156,14 @@ def breaks(*tensors: Tensor | None, **how: object) -> Tensor:
     raise SyntaxError("at 24:8\n    there = storage\n    ^\nno compiler")
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast(dtype: torch.dtype) -> None:
-    (_, gate, of_gate), (_, place, of_place) = trials(dtype)
+def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast() -> None:
+    of_gate, of_place = (trial(shape(), LAYOUT, CPU) for trial in (fused.gate_trial, fused.place_trial))
+    place = in_slab(fused.place)
+    assert is_right(place, place, of_place)
     for kernel in (forgets_to_write, takes_another_slot, turns_nothing, takes_storage_for_whole):
         assert not is_right(in_slab(kernel), place, of_place)
     for wrong in (says_nan, takes_the_wrong_half):
-        assert not is_right(wrong, gate, of_gate)
+        assert not is_right(wrong, silu_gate, of_gate)
     assert why_not(in_slab(forgets_to_write), place, of_place, clock(0.1)) == "Its numbers are not torch's."
     assert why_not(in_slab(breaks), place, of_place, clock(0.1)) == "SyntaxError: at 24:8: no compiler"
 
@@ -195,10 +185,9 @@ def gives_neighbouring_heads_one_key(queries: Tensor, storage: Tensor, positions
     return attend_chains(dealt, storage, positions, window)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_attention_that_is_wrong_or_breaks_is_not_used(dtype: torch.dtype) -> None:
+def test_attention_that_is_wrong_or_breaks_is_not_used() -> None:
     window = fused.WINDOW
-    tried = fused.attend_trials(shape(), Layout("plain", dtype, is_fused=True), CPU)
+    tried = fused.attend_trials(shape(), LAYOUT, CPU)
     plain = partial(attend_chains, window=window)
     assert not any(why_wrong(plain, plain, one) for one in tried)
     for wrong in (sees_what_follows, sees_too_far_back, reads_the_first_text, gives_neighbouring_heads_one_key, breaks):
@@ -294,41 +283,14 @@ interpreter.InterpreterBuilder.create_masked_store = stored
 INTERPRETED = """
 from dataclasses import replace
 from functools import partial
-import torch
-from decoding.models.fast import fused, triton_kernels
-from decoding.models.fast.linear import Layout
-from tests.kit.passes import shape
-
-device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
-print(fused.why_wrong_best(triton_kernels.best, device) is None)
-print(fused.why_wrong_best(lambda scores: triton_kernels.best(scores[:, :8500]), device) is not None)
-for dtype in (torch.float32, torch.float16, torch.bfloat16):
-    for changed in ({}, {"hidden_size": 144, "num_key_value_heads": 6, "intermediate_size": 1500}):
-        layout = Layout("plain", dtype, is_fused=True)
-        gate, place = (trial(shape(**changed), layout, device) for trial in (fused.gate_trial, fused.place_trial))
-        norm = fused.head_norm_trial(replace(shape(**changed), family="qwen3"), device)
-        print(fused.is_right(triton_kernels.gate, fused.silu_gate, gate))
-        rows = fused.norm_trial(shape(**changed), layout, device)
-        print(fused.is_right(partial(triton_kernels.norm, eps=1e-5), partial(fused.rms_norm, eps=1e-5), rows))
-        for how in ({}, {"head_norm": norm, "eps": 1e-6}):
-            ours, plain = (partial(each, **how) for each in (triton_kernels.place, fused.place))
-            print(fused.is_right(fused.in_slab(ours), fused.in_slab(plain), place))
-            print(fused.is_right(ours, plain, (*place[:3], place[3][:, :, 0].contiguous())))
-"""
-
-
-@pytest.mark.slow
-def test_tritons_kernels_are_right() -> None:
-    """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
-    assert interpreted(INTERPRETED).split() == ["True"] * 38
-
-
-MULTIPLYING = """
 import numpy as np
 import torch
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 from triton import language as tl
 from decoding.models.fast import fused, triton_kernels
+from decoding.models.fast.attention import attend_chains
+from decoding.models.fast.linear import Layout
+from tests.kit.passes import shape
 
 multiply = InterpreterBuilder.create_dot
 
@@ -339,84 +301,70 @@ def widened(handle):
 # The interpreter keeps bfloat16 as 16 bits, and would multiply them as integers.
 InterpreterBuilder.create_dot = lambda self, a, b, *rest: multiply(self, widened(a), widened(b), *rest)
 device = torch.device("cuda:0" if torch.cuda.is_available() else "cpu")
-"""
+narrow, wide = shape(), shape(hidden_size=144, num_key_value_heads=6, intermediate_size=1500)
 
-PRODUCTS = (
-    MULTIPLYING
-    + """
+print(fused.why_wrong_best(triton_kernels.best, device) is None)
+print(fused.why_wrong_best(lambda scores: triton_kernels.best(scores[:, :8500]), device) is not None)
+for dtype, form in ((torch.float32, narrow), (torch.float16, narrow), (torch.bfloat16, wide)):
+    layout = Layout("plain", dtype, is_fused=True)
+    gate, place = (trial(form, layout, device) for trial in (fused.gate_trial, fused.place_trial))
+    norm, rows = fused.head_norm_trial(replace(form, family="qwen3"), device), fused.norm_trial(form, layout, device)
+    print(fused.is_right(triton_kernels.gate, fused.silu_gate, gate))
+    print(fused.is_right(partial(triton_kernels.norm, eps=1e-5), partial(fused.rms_norm, eps=1e-5), rows))
+    for how in ({}, {"head_norm": norm, "eps": 1e-6}):
+        ours, plain = (partial(each, **how) for each in (triton_kernels.place, fused.place))
+        print(fused.is_right(fused.in_slab(ours), fused.in_slab(plain), place))
+        print(fused.is_right(ours, plain, (*place[:3], place[3][:, :, 0].contiguous())))
+
 torch.manual_seed(1)
-forms = (torch.bfloat16, 256, 64, 16), (torch.bfloat16, 280, 84, 32), (torch.float16, 280, 84, 16)
-for dtype, width, size, tile in forms:
+for dtype, width, size, tile in (torch.bfloat16, 280, 84, 32), (torch.float16, 256, 64, 16):
     given, residual, weight, bias = (
         torch.randn(*of, dtype=dtype, device=device) for of in ((5, width), (5, size), (size, width), (size,))
     )
     weight.mul_(width**-0.5)
-    for bias, adds in ((None, False), (bias, False), (None, True), (bias, True)):
+    for bias, adds in ((None, True), (bias, False)):
         def of(kernel, given, residual):
             return kernel(given, weight, bias, tile=tile, residual=residual if adds else None)
         ours, plain = (lambda *t, k=kernel: of(k, *t) for kernel in (triton_kernels.product, fused.product))
         print(fused.is_right(ours, plain, (given, residual)))
         print(torch.equal(ours(given[1:2], residual[1:2].clone()), ours(given, residual.clone())[1:2]))
-"""
-)
 
-
-@pytest.mark.slow
-@on_a_gpu
-def test_tritons_products_are_right_and_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
-    """Without a GPU, in Triton's interpreter."""
-    assert interpreted(PRODUCTS).split() == ["True"] * 3 * 4 * 2
-
-
-ATTENDING = (
-    MULTIPLYING
-    + """
-from decoding.models.fast.attention import attend_chains
-from decoding.models.fast.linear import Layout
-from tests.kit.passes import shape
-
-narrow, wide = shape(), shape(hidden_size=144, num_key_value_heads=6)
+# One row of each text of a slab and several, grouped heads and one head for each, with and without a window, in two
+# launches and in one, which leaves zeros to the next.
 arrived = torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device=device)
 for dtype, form, window, which, counted in (
-    (torch.float32, narrow, None, 0, arrived), (torch.float32, narrow, fused.WINDOW, 2, None),
-    (torch.float16, narrow, None, 2, arrived), (torch.bfloat16, narrow, fused.WINDOW, 0, arrived),
-    (torch.bfloat16, wide, None, 2, None), (torch.bfloat16, narrow, None, 3, arrived),
+    (torch.float32, narrow, fused.WINDOW, 2, arrived), (torch.float16, narrow, None, 0, arrived),
+    (torch.bfloat16, wide, None, 2, None), (torch.bfloat16, narrow, fused.WINDOW, 3, arrived),
 ):
     tried = fused.attend_trials(form, Layout("plain", dtype, is_fused=True), device)[which]
     ours, plain = lambda *of: triton_kernels.attend(*of, window, counted), lambda *of: attend_chains(*of, window)
     print(fused.is_right(ours, plain, tried) and not arrived.any())
 """
-)
 
 
 @pytest.mark.slow
-def test_tritons_attention_is_right() -> None:
-    """One row of each text of a slab and several, grouped heads and one head for each, with and without a window, in
-    two launches and in one, which leaves zeros to the next."""
-    assert interpreted(ATTENDING).split() == ["True"] * 6
+@on_a_gpu
+def test_tritons_kernels_are_right_and_a_row_does_not_depend_on_the_others(device: torch.device) -> None:
+    """Without a GPU, Triton's interpreter runs them. Triton reads that when it is first imported: hence the process."""
+    assert interpreted(INTERPRETED).split() == ["True"] * (2 + 3 * 6 + 2 * 2 * 2 + 4)
 
 
-def interpreted(code: str, *arguments: str) -> str:
+def interpreted(code: str) -> str:
     """Run code where Triton interprets its kernels, or on the GPU if there is one."""
-    if torch.cuda.is_available():
-        return run(code, *arguments)
-    return run(INTERPRETER + code, *arguments, TRITON_INTERPRET="1")
+    return run(code) if torch.cuda.is_available() else run(INTERPRETER + code, TRITON_INTERPRET="1")
 
 
-def run(code: str, *arguments: str, **variables: str) -> str:
+def run(code: str, **variables: str) -> str:
     if find_spec("triton") is None:
         pytest.skip("Triton is not built for this system")
-    command = [sys.executable, "-c", code, *arguments]
-    return subprocess.check_output(command, cwd=ROOT, env=os.environ | variables, text=True)
+    return subprocess.check_output([sys.executable, "-c", code], cwd=ROOT, env=os.environ | variables, text=True)
 
 
 COMPILED = """
-import sys
-from itertools import product
 from triton import compile
 from triton.backends.compiler import GPUTarget
 from triton.compiler import ASTSource
-from decoding.models.fast import products, triton_kernels
+from decoding.models.fast import triton_kernels
 
 LIMITS = {"80": (166912, False), "89": (101376, False), "90": triton_kernels.HOPPER}  # A100, L4, H100
 ITEMS = {"bf16": 2, "fp16": 2, "fp32": 4}
@@ -439,51 +387,36 @@ def compiled(target, kernel, dtype, out=None, stages=3, **constants):
     )
     print(made.metadata.shared <= LIMITS[target][0] and len(made.asm["cubin"]) > 0)
 
-def attention(target, dtype, width, rows):
+def attention(target, dtype, width, rows, *arrived):
     keys, stages = triton_kernels.keys_and_stages(rows, width, ITEMS[dtype], *LIMITS[target])
-    sizes = {"WIDTH": width, "PADDED": width, "ROWS": rows, "BLOCK": keys}
-    for arrived in ({"arrived": None}, {}):  # two launches, and one
-        compiled(target, triton_kernels._attend_to_part, dtype, stages=stages, **sizes, **arrived)
+    sizes = {"WIDTH": width, "PADDED": width, "ROWS": rows, "BLOCK": keys} | dict.fromkeys(arrived)
+    compiled(target, triton_kernels._attend_to_part, dtype, stages=stages, **sizes)
 
-def others():
-    for parts in (1, 8, 64):  # of scores
-        compiled("90", triton_kernels._best_of_parts, "fp32", out="*i64", PARTS=parts)
-    compiled("90", triton_kernels._best_of_part, "fp32", BLOCK=triton_kernels.SCORES_AT_ONCE)
-    for dtype in ITEMS:
-        compiled("90", triton_kernels._gate, dtype, BLOCK=triton_kernels.BLOCK)
-        for block in (512, 2048, 8192):
-            compiled("90", triton_kernels._norm, dtype, BLOCK=block)
-        for width, parts in product((64, 128, 256), (1, 16, triton_kernels.PROGRAMS)):
-            compiled("90", triton_kernels._combine, dtype, WIDTH=width, PADDED=width, PARTS=parts)
-        for pairs, norms in product((32, 64, 128), (False, True)):
-            compiled("90", triton_kernels._place, dtype, PAIRS=pairs, PADDED=pairs, NORMS=norms)
-    sizes = {"ROWS": triton_kernels.MOST_FEW, "BLOCK": triton_kernels.WIDTH_AT_ONCE}
-    for dtype, tile, bias, adds in product(("bf16", "fp16"), products.TILES, (False, True), (False, True)):
-        how = {"TILE": tile, "HAS_BIAS": bias, "ADDS": adds}
-        compiled("90", triton_kernels._product, dtype, stages=4, **sizes, **how)
-
-for form in sys.argv[1:]:
-    target, dtype, *sizes = form.split("-")
-    attention(target, dtype, *map(int, sizes))
-if target == "90":
-    others()
+# Each form once, on the card whose shared memory it fills most. In one launch, and in two where `arrived` is None.
+attention("90", "fp16", 64, 16, "arrived")
+for form in (("90", "bf16", 256, 64), ("80", "bf16", 256, 64), ("80", "fp32", 256, 16), ("89", "bf16", 256, 64)):
+    attention(*form)
+for parts in (1, 64):  # of scores
+    compiled("90", triton_kernels._best_of_parts, "fp32", out="*i64", PARTS=parts)
+compiled("90", triton_kernels._best_of_part, "fp32", BLOCK=triton_kernels.SCORES_AT_ONCE)
+for dtype in ("bf16", "fp32"):
+    compiled("90", triton_kernels._gate, dtype, BLOCK=triton_kernels.BLOCK)
+    compiled("90", triton_kernels._norm, dtype, BLOCK=8192)
+for dtype, width, parts in (("bf16", 64, 1), ("fp32", 256, triton_kernels.PROGRAMS)):
+    compiled("90", triton_kernels._combine, dtype, WIDTH=width, PADDED=width, PARTS=parts)
+for dtype, pairs, norms in (("bf16", 32, False), ("fp32", 128, True)):
+    compiled("90", triton_kernels._place, dtype, PAIRS=pairs, PADDED=pairs, NORMS=norms)
+sizes = {"ROWS": triton_kernels.MOST_FEW, "BLOCK": triton_kernels.WIDTH_AT_ONCE}
+for dtype, tile, bias, adds in (("bf16", 16, True, False), ("fp16", 32, False, True)):
+    how = {"TILE": tile, "HAS_BIAS": bias, "ADDS": adds}
+    compiled("90", triton_kernels._product, dtype, stages=4, **sizes, **how)
 """
-WIDTHS, ROWS = (64, 128, 256), (16, 32, 64)
-HALVES = [f"90-{dtype}-{width}-{rows}" for dtype, width, rows in product(("bf16", "fp16"), WIDTHS, ROWS)]
-FORMS = HALVES + [f"90-fp32-{width}-16" for width in WIDTHS]
 
 
 @pytest.mark.slow
-def test_all_of_tritons_kernels_compile_for_a_hopper_gpu(tmp_path: Path) -> None:
+def test_all_of_tritons_kernels_compile_for_gpus(tmp_path: Path) -> None:
     """No GPU is needed for that."""
-    told = run(COMPILED, *FORMS, TRITON_CACHE_DIR=str(tmp_path)).split()
-    assert told == ["True"] * (2 * len(FORMS) + 4 + 3 * 19 + 16)
-
-
-@pytest.mark.slow
-def test_tritons_attention_fits_into_the_shared_memory_of_smaller_gpus(tmp_path: Path) -> None:
-    forms = ["80-bf16-256-64", "80-fp32-256-16", "89-bf16-256-64", "89-fp32-128-16"]
-    assert run(COMPILED, *forms, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * 2 * len(forms)
+    assert run(COMPILED, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * (5 + 3 + 4 + 2 + 2 + 2)
 
 
 class Launches(TorchDispatchMode):

@@ -27,7 +27,7 @@ from tests.kit.waiting import refusing_waits
 
 
 @on_a_gpu
-@pytest.mark.parametrize("model_type", list(CASES))
+@pytest.mark.parametrize("model_type", ["mistral", "gpt2"])
 def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str, device: torch.device) -> None:
     """Each input lies where the recorded launches look for it, also after the storage has grown."""
     folder = save(tmp_path, model_type, **CASES[model_type])
@@ -42,9 +42,8 @@ def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str, de
 
 
 @on_a_gpu
-@pytest.mark.parametrize("model_type", ["mistral", "gpt2"])
-def test_bfloat16_passes_are_near(tmp_path: Path, model_type: str, device: torch.device) -> None:
-    folder = save(tmp_path, model_type, dtype=torch.bfloat16, **CASES[model_type])
+def test_bfloat16_passes_are_near(tmp_path: Path, device: torch.device) -> None:
+    folder = save(tmp_path, "mistral", dtype=torch.bfloat16, **CASES["mistral"])
     runner = captured_runner(folder, device, dtype="bfloat16")
     assert runner.cache.values.dtype == torch.bfloat16
     want = walk(fast_runner(folder, dtype="float32"))
@@ -98,13 +97,17 @@ def test_branches_of_several_numbers_share_what_is_captured(tmp_path: Path) -> N
     torch.testing.assert_close(runner.extend([4]), plain.extend([4]), atol=1e-4, rtol=1e-4)
 
 
-def test_a_prompt_that_two_strategies_read_is_not_captured_in_the_time_of_the_second(tmp_path: Path) -> None:
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    rehearsal = rehearse(runner)
-    for need, recorded in ((1, 0), (40, 1)):  # a verification comes again
+@pytest.mark.parametrize("texts", [1, 2])
+def test_a_prompt_that_two_strategies_read_is_not_captured_in_the_time_of_the_second(
+    tmp_path: Path, texts: int
+) -> None:
+    rehearsal = Rehearsal()
+    model = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=rehearsal).model
+    runner = model.new_runners(2)[0] if texts > 1 else model.new_runner()
+    for need, recorded in ((1, 0), (20, 1)):  # a verification comes again
         for _ in range(3):
             runner.rewind(0)
-            runner.extend(TEXT[:40], need)
+            runner.extend(TEXT[:20], need)
         assert rehearsal.recorded == recorded
 
 
@@ -162,16 +165,15 @@ def test_storage_grows_once_for_branches_of_many_texts(tmp_path: Path) -> None:
     assert len(set(storages)) == 2
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
-def test_attending_in_steps_rounds_no_scores(dtype: torch.dtype) -> None:
+def test_attending_in_steps_rounds_no_scores() -> None:
     """Scores of 100 and more differ by less than bfloat16 can say."""
-    generator = torch.Generator().manual_seed(1)
+    dtype, generator = torch.bfloat16, torch.Generator().manual_seed(1)
     queries, keys, values = (torch.randn(2, n, 128, generator=generator).to(dtype) for n in (6, 64, 64))
     queries, mask = queries * 8, torch.zeros(6, 64, dtype=dtype)
     scores = (queries.double() @ keys.double().transpose(1, 2)) * 128**-0.5
     want = scores.softmax(-1) @ values.double()
     off = (attend_in_steps(queries, keys, values, mask).double() - want).norm() / want.norm()
-    assert off < (4e-3 if dtype == torch.bfloat16 else 1e-5)
+    assert off < 4e-3
 
 
 @on_a_gpu
@@ -203,19 +205,6 @@ def test_a_runner_takes_the_ids_that_it_is_told_if_they_are_as_many_as_it_was_fe
     assert runner.tokens == [1, 2, 3, 4]
 
 
-@on_a_gpu
-def test_after_the_storage_has_grown_passes_are_captured_anew(tmp_path: Path, device: torch.device) -> None:
-    folder = save(tmp_path, "llama", **LONG)
-    runner, plain = captured_runner(folder, device, dtype="float32"), fast_runner(folder)
-    want = walk(plain)
-    for slots in (2048, 4096):
-        runner.rewind(0)
-        torch.testing.assert_close(walk(runner).cpu(), want, atol=1e-3, rtol=1e-3)
-        runner.rewind(0)
-        runner.cache.reserve(slots, used=0)
-    torch.testing.assert_close(walk(runner).cpu(), want, atol=1e-3, rtol=1e-3)
-
-
 @pytest.mark.gpu
 def test_a_capture_has_the_priority_of_its_stream() -> None:
     device = torch.device("cuda:0")
@@ -225,20 +214,19 @@ def test_a_capture_has_the_priority_of_its_stream() -> None:
         assert capturing.priority == -1
 
 
-@pytest.mark.parametrize("room", [0, 60])
 @pytest.mark.parametrize("static", [True, False])
-def test_caches_for_short_texts_take_less_memory_and_answer_alike(tmp_path: Path, static: bool, room: int) -> None:
-    folder = save(tmp_path, "llama", **LONG)
+def test_caches_for_short_texts_take_less_memory_and_answer_alike(tmp_path: Path, static: bool) -> None:
+    folder, room = save(tmp_path, "llama", **LONG), 60
     model = fast_runner(folder, static=static).model
     runners = model.new_runners(3, room)
     held = [runner.cache.values for runner in runners if isinstance(runner, FastRunner)]
     for got, want in played(runners, fast_runner(folder).model):
         torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
     assert all(values.numel() * values.element_size() == model.bytes_for(room) for values in held)
-    assert model.bytes_for(60) < model.bytes_for(0) / 2
+    assert model.bytes_for(room) < model.bytes_for(0) / 2
     runners[0].rewind(0)
-    with pytest.raises(BadPrompt, match=f"the model holds {room or 700}"):
-        runners[0].extend([1] * ((room or 700) + 1))
+    with pytest.raises(BadPrompt, match="the model holds 60"):
+        runners[0].extend([1] * 61)
 
 
 def test_a_text_left_alone_in_a_slab_replays_what_was_captured_for_all(tmp_path: Path) -> None:
@@ -250,16 +238,6 @@ def test_a_text_left_alone_in_a_slab_replays_what_was_captured_for_all(tmp_path:
             runner.extend(TEXT[:3], 3)
         recorded.append(rehearsal.recorded)
     assert 0 < recorded[0] == recorded[-1]
-
-
-def test_in_a_slab_a_long_verification_is_captured_and_a_piece_of_a_prompt_is_not(tmp_path: Path) -> None:
-    rehearsal = Rehearsal()
-    [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=rehearsal).model.new_runners(2)
-    for need, recorded in ((1, 0), (20, 1)):
-        for _ in range(3):
-            runner.rewind(0)
-            runner.extend(TEXT[:20], need)
-        assert rehearsal.recorded == recorded
 
 
 def test_a_text_that_outgrew_its_place_in_a_slab_gives_it_back(tmp_path: Path) -> None:
@@ -297,7 +275,7 @@ def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Pat
 
 
 @on_a_gpu
-@pytest.mark.parametrize("model_type", list(CASES))
+@pytest.mark.parametrize("model_type", ["mistral", "gpt2"])
 def test_replayed_passes_of_a_slab_are_those_of_each_text_alone(
     tmp_path: Path, model_type: str, device: torch.device
 ) -> None:

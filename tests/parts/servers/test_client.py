@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
-import socket
 import threading
 from collections.abc import Awaitable, Callable
 from contextlib import closing, suppress
@@ -15,8 +14,8 @@ import pytest
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.client import Client, Head
+from decoding.backends.contestants.servers.dialects.base import counters
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.backends.contestants.servers.examining import examine
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
 from decoding.backends.contestants.servers.sse import LARGEST_EVENT, Events
@@ -25,34 +24,30 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, ServerFailed
-from decoding.trace.events import Delivered, Recorder, Reported, to_dict
+from decoding.trace.events import Delivered, Recorder, to_dict
 from tests.kit.pairs import Letters, pair
-from tests.parts.servers.formats import speaking
-from tests.parts.servers.stage import LETTERS, asking, comparing, greedy, in_steps, reach, server_choice, truthful
-from tests.parts.servers.wire import Asked, Reply, Script, altered, events, serving
+from tests.kit.servers.formats import speaking
+from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, in_steps, reach, server_choice, truthful
+from tests.kit.servers.wire import Asked, Reply, Script, altered, events, serving
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
 LLAMA = truthful("llamacpp")
 STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\r\rdata: 5\n"
 
 
-@pytest.mark.parametrize("size", [1, 1000])
-def test_events_are_found_wherever_their_bytes_are_cut(size: int) -> None:
-    parser, found = Events(), []
-    for start in range(0, len(STREAM), size):
-        found += parser.feed(STREAM[start : start + size])
-    assert found == [b"1", b"2\n3", b"4"]
-
-
-def test_an_event_without_an_end_is_cut_off() -> None:
-    parser = Events()
+def test_events_are_found_wherever_their_bytes_are_cut_and_one_without_an_end_is_cut_off() -> None:
+    for size in (1, 1000):
+        parser, found = Events(), []
+        for start in range(0, len(STREAM), size):
+            found += parser.feed(STREAM[start : start + size])
+        assert found == [b"1", b"2\n3", b"4"]
     with pytest.raises(ServerFailed, match="so it was cut off"):
         for _ in range(2 + LARGEST_EVENT // (1 << 20)):
             parser.feed(b"data: " + b"x" * (1 << 20))
 
 
-def streaming(*pieces: Any, is_torn: bool = False) -> Script:
-    return lambda asked: Reply(pieces, is_torn=is_torn) if asked.path == "/completion" else LLAMA(asked)
+def streaming(*pieces: Any) -> Script:
+    return lambda asked: Reply(pieces) if asked.path == "/completion" else LLAMA(asked)
 
 
 def refusing(status: int, body: Any = None, headers: dict[str, str] | None = None) -> Script:
@@ -72,20 +67,15 @@ def at_first(*replies: Reply | Script) -> Script:
     return script
 
 
-def endless(asked: Asked) -> Reply:
-    return Reply(events(*({"content": "a", "tokens": [0], "stop": False} for _ in range(1000))))
-
-
 def torn(asked: Asked) -> Reply:
-    whole = LLAMA(asked)
-    return Reply(whole.pieces[:4], is_torn=True)
+    return Reply(LLAMA(asked).pieces[:4], is_torn=True)
 
 
 def unfinished(asked: Asked) -> Reply:
-    whole = LLAMA(asked)
-    return Reply(whole.pieces[:4])
+    return Reply(LLAMA(asked).pieces[:4])
 
 
+ENDLESS = events(*({"content": "a", "tokens": [0], "stop": False} for _ in range(1000)))
 FAILURES: dict[str, tuple[Script, str]] = {
     "redirect": (refusing(302, headers={"Location": "http://169.254.169.254/"}), "redirect (302), which Drafthouse"),
     "key": (refusing(401, {"error": {"message": "expired"}}), "refuses the request (401). It wants a key"),
@@ -97,7 +87,7 @@ FAILURES: dict[str, tuple[Script, str]] = {
     "no JSON": (streaming(b"data: {oops\n\n"), "an event that is not JSON"),
     "bad ids": (streaming(*events({"tokens": ["a"], "content": "a"})), "token ids that are not whole numbers"),
     "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
-    "no end": (endless, "was asked for 12 tokens and does not end"),
+    "no end": (streaming(*ENDLESS), "was asked for 12 tokens and does not end"),
     "other tokenizer": (altered(LLAMA, '"content": "', '"content": "z'), "It has another tokenizer, so it serves"),
     "start token": (
         altered(LLAMA, '"tokens_evaluated": 2', '"tokens_evaluated": 3'),
@@ -117,27 +107,22 @@ def test_a_failure_is_one_sentence(name: str) -> None:
     assert str(answer).startswith(("it ", "The server ", "What it answers "))
 
 
-def test_a_server_that_stays_busy_is_given_up_after_a_minute_of_pauses() -> None:
-    pauses = Pauses()
-    with asking(refusing(503, {}, {"Retry-After": "0"}), sleep=pauses) as (ask, wire):
-        [(answer, _)] = ask("ab")
-    assert "answered 503 (try 61) and wants to be asked again in 1 s" in str(answer)
-    assert len(wire.sent("/completion")) == 61 and sum(pauses) == 60
-
-
-def test_nobody_connects_to_where_a_redirect_points() -> None:
-    with serving(LLAMA) as inside:
-        elsewhere = refusing(307, headers={"Location": f"{inside.address}/completion"})
-        with asking(elsewhere) as (ask, _):
-            [(answer, _)] = ask("ab")
-    assert "answers with a redirect (307), which Drafthouse does not follow" in str(answer)
-    assert not inside.connections
-
-
 def test_after_a_failure_the_next_request_is_answered() -> None:
     with asking(at_first(torn, unfinished)) as (ask, _):
         answers = [answer for answer, _ in ask("ab", "ab", "ab")]
     assert [isinstance(answer, ServerFailed) for answer in answers] == [True, True, False]
+
+
+def test_nobody_connects_to_where_a_redirect_points() -> None:
+    with (
+        serving(LLAMA) as inside,
+        asking(refusing(307, headers={"Location": f"{inside.address}/completion"})) as (
+            ask,
+            _,
+        ),
+    ):
+        [(answer, _)] = ask("ab")
+    assert isinstance(answer, ServerFailed) and not inside.connections
 
 
 class Pauses(list[float]):
@@ -159,13 +144,19 @@ def test_a_busy_server_is_asked_again_when_it_says_and_never_at_once(status: int
     assert len(wire.sent("/completion")) == 3 and pauses == [pause_s, pause_s]
 
 
-ENDLESS = "9" * 400
+def test_a_server_that_stays_busy_is_given_up_after_a_minute_of_pauses() -> None:
+    pauses = Pauses()
+    with asking(refusing(503, {}, {"Retry-After": "0"}), sleep=pauses) as (ask, _):
+        [(answer, _)] = ask("ab")
+    assert "answered 503 (try 61) and wants to be asked again in 1 s" in str(answer) and sum(pauses) == 60
+
+
+LONG = "9" * 400
 ODD_NUMBERS = {
     "a running total": ("llamacpp", '"predicted_n": 12', '"predicted_n": 1000', "does not end"),
-    "a number of 5000 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {ENDLESS * 13}', "not JSON"),
-    "an id of 400 digits": ("vllm", '"token_ids": [', f'"token_ids": [{ENDLESS}, ', "are not whole numbers"),
+    "a number of 5000 digits": ("vllm", '"completion_tokens": 12', f'"completion_tokens": {LONG * 13}', "not JSON"),
+    "an id of 400 digits": ("vllm", '"token_ids": [', f'"token_ids": [{LONG}, ', "are not whole numbers"),
     "an infinite time": ("llamacpp", '"prompt_ms": 20.5', '"prompt_ms": 1e999', ""),
-    "a mean of 400 digits": ("trtllm", '_per_iter": ', f'_per_iter": {ENDLESS}', ""),
 }  # fmt: skip
 
 
@@ -202,26 +193,15 @@ def test_an_id_that_no_model_has_is_no_error_of_ours() -> None:
     assert [(sample.audit.outcome, sample.audit.position) for sample in samples] == [("divergent", 5)] * 3
 
 
-@pytest.mark.parametrize("counts", ["NaN", "-5"])
-def test_counters_that_cannot_be_are_left_out(counts: str) -> None:
-    readings = iter([b"0", counts.encode()])
-
-    def script(asked: Asked) -> Reply:
-        if asked.path == "/metrics":
-            return Reply([b"vllm:spec_decode_num_drafts_total %b\n" % next(readings)])
-        reply = truthful("vllm")(asked)
-        return Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])  # type: ignore[operator]
-
-    with asking(script, "vllm") as (ask, _):
-        [(answer, told)] = ask("ab")
-    assert len(answer.tokens) == 12 and told[-2].num_spec_steps is None
-
-
-def test_counts_that_are_too_large_for_the_answer_are_left_out_and_named() -> None:
+def test_counts_that_cannot_be_are_left_out_and_lies_are_named() -> None:
+    assert counters('drafts{at="x"} NaN\ntokens 2\ntokens{at="y"} 3 1700\n', ["drafts", "tokens"]) == {"tokens": 5}
     with asking(altered(truthful("vllm"), '"num_spec_steps": 4', '"num_spec_steps": 4000'), "vllm") as (ask, _):
-        [(_, told)] = ask("ab")
-    assert (told[-2].num_spec_steps, told[-2].num_draft_tokens, told[-2].acceptance_histogram) == (None, None, ())
-    assert told[-2].doubt == "it counts 4000 verifications, 16 drafted and 7 accepted tokens for an answer of 12"
+        [(_, [*_, told, _])] = ask("ab")
+    assert (told.num_spec_steps, told.num_draft_tokens, told.acceptance_histogram) == (None, None, ())
+    assert told.doubt == "it counts 4000 verifications, 16 drafted and 7 accepted tokens for an answer of 12"
+    with asking(altered(LLAMA, '"tokens_predicted": 12', '"tokens_predicted": 99')) as (ask, _):
+        [(answer, [*_, told, _])] = ask("ab")
+    assert told.doubt == "it counts 99 tokens and sent 12" and len(answer.tokens) == 12
 
 
 def test_letters_that_no_database_takes_are_replaced() -> None:
@@ -229,11 +209,9 @@ def test_letters_that_no_database_takes_are_replaced() -> None:
     with serving(lambda asked: Reply([odd])) as wire:
         servers = Servers(reach(wire, "openai"), None)
         request = Request(server_choice(), (), Sampling(max_new_tokens=4), 0, Ending(()), "ab")
-        sink = Recorder()
-        [(_, answer)] = servers.run([request], lambda _: sink, never)
+        [(_, answer)] = servers.run([request], lambda _: Recorder(), never)
         servers.close()
     assert answer.text == "a\ufffdb\ufffdc\ufffd"
-    assert [event.text for event in sink.events if isinstance(event, Delivered)] == [answer.text]
 
 
 def test_a_server_that_falls_silent_is_cut_off_at_the_deadline() -> None:
@@ -244,23 +222,11 @@ def test_a_server_that_falls_silent_is_cut_off_at_the_deadline() -> None:
     assert str(answer) == "it did not end its answer within 0.2 s, so it was cut off."
 
 
-def test_a_server_that_is_not_there_is_named_with_its_address() -> None:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        port = taken.getsockname()[1]
-        spec = EndpointSpec("gone", f"http://127.0.0.1:{port}", "llamacpp")
-        servers = Servers(Reach({"gone": spec}, allowed=TERMINAL), None)
-        with pytest.raises(ServerFailed, match=f"gone at http://127.0.0.1:{port} cannot be reached"):
-            servers.begin([server_choice(name="gone")])
-        servers.close()
-
-
 @pytest.mark.parametrize(
     ("dialect", "settings", "asked", "words"),
     [
         ("llamacpp", {"model": "big"}, {}, "it does not serve 'big'; it serves m"),
         ("vllm", {}, {"speculation": "off"}, "vLLM cannot switch speculation for one request"),
-        ("llamacpp", {}, {"name": "that"}, "There is no server 'that'; there are it"),
     ],
 )
 def test_what_a_server_cannot_do_is_refused_before_anything_runs(
@@ -273,38 +239,18 @@ def test_what_a_server_cannot_do_is_refused_before_anything_runs(
         servers.close()
 
 
-def examined(script: Script, dialect: str) -> tuple[str, list[str]]:
-    with serving(script) as wire:
-        spec = EndpointSpec("it", wire.address, dialect)
-        return wire.address, [one.sentence for one in examine(spec, Reach({"it": spec}, allowed=TERMINAL))[1]]
-
-
-def test_a_check_says_with_its_whole_address_what_was_asked() -> None:
-    address, found = examined(truthful("vllm"), "vllm")
-    assert f"It is healthy: {address}/health answers 200." in found
-    assert f"It shows no counts of drafts at {address}/metrics." in found
-
-
-def test_a_server_that_is_not_healthy_is_refused() -> None:
-    with pytest.raises(
-        ServerFailed, match=r"it is not ready: http://127.0.0.1:\d+/health answers 404 Not Found. Is it"
-    ):
-        examined(lambda asked: Reply([b"{}"], 404), "vllm")
-
-
 def test_requests_share_a_connection_and_a_closed_one_is_opened_again() -> None:
     with asking(LLAMA) as (ask, wire):
         ask("ab", "c", "dd")
         assert len(wire.connections) == 1
-    closing = [True]
-    script: Script = lambda asked: Reply(LLAMA(asked).pieces, headers={"Connection": "close"} if closing else {})  # noqa: E731
+    script: Script = lambda asked: Reply(LLAMA(asked).pieces, headers={"Connection": "close"})  # noqa: E731
     with asking(script) as (ask, wire):
         assert all(len(answer.tokens) == 12 for answer, _ in ask("ab", "c"))
         assert len(wire.connections) == len(wire.asked)
 
 
-def test_a_run_that_is_given_up_leaves_no_request_under_way() -> None:
-    stuck, ended = threading.Event(), threading.Event()
+def test_a_run_that_is_given_up_or_cancelled_leaves_no_request_under_way() -> None:
+    stuck, ended, looks = threading.Event(), threading.Event(), itertools.count()
 
     def script(asked: Asked) -> Reply:
         if asked.path == "/completion" and asked.body["prompt"] == [3]:
@@ -313,14 +259,13 @@ def test_a_run_that_is_given_up_leaves_no_request_under_way() -> None:
 
     with serving(script) as wire:
         servers = Servers(reach(wire, "llamacpp"), LETTERS)
-        choice = server_choice()
-        requests = [Request(choice, [n], Sampling(max_new_tokens=4), 0, Ending(())) for n in (3, 1)]
+        requests = [Request(server_choice(), [n], Sampling(max_new_tokens=4), 0, Ending(())) for n in (3, 1)]
         running = servers.run(requests, lambda _: Recorder(), never, Load(2))
         first, _ = next(running)
         assert first.prompt == [1]
         running.close()
-        again = list(servers.run(requests[1:], lambda _: Recorder(), never))
-        assert len(again) == 1
+        assert list(servers.run(requests[:1], lambda _: Recorder(), lambda: next(looks) > 2)) == []
+        assert len(list(servers.run(requests[1:], lambda _: Recorder(), never))) == 1
         stuck.set()
         servers.close()
     assert not ended.is_set()
@@ -333,23 +278,6 @@ def test_an_error_of_our_own_is_raised_and_no_answer_is_lost_in_silence() -> Non
         ask("ab")
 
 
-def test_a_run_that_is_cancelled_ends_without_its_answers() -> None:
-    stuck, looks = threading.Event(), iter(range(1000))
-    with serving(streaming(*LLAMA(POST).pieces[:2], lambda: stuck.wait(60))) as wire:
-        servers = Servers(reach(wire, "llamacpp"), LETTERS)
-        requests = [Request(server_choice(), [0, 1], Sampling(max_new_tokens=12), 0, Ending(()))]
-        assert list(servers.run(requests, lambda _: Recorder(), lambda: next(looks) > 2)) == []
-        stuck.set()
-        servers.close()
-
-
-def test_a_server_that_lies_about_its_counts_is_named() -> None:
-    with asking(altered(LLAMA, '"tokens_predicted": 12', '"tokens_predicted": 99')) as (ask, _):
-        [(answer, told)] = ask("ab")
-    assert isinstance(told[-2], Reported) and told[-2].doubt == "it counts 99 tokens and sent 12"
-    assert len(answer.tokens) == 12
-
-
 def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
     """llama.cpp sends one id for a character of several tokens."""
     steps = in_steps(LETTERS.encode("abcdef"), (1, 2, 3))
@@ -358,13 +286,12 @@ def test_ids_that_a_server_leaves_out_are_found_from_its_text() -> None:
         whole = speaking("llamacpp", lambda *_: steps, LETTERS.decode)(asked).pieces
         if asked.path != "/completion":
             return Reply(whole)
-        short = [*whole[:2], whole[3].replace(b'"content": "d"', b'"content": "cd"'), *whole[4:]]
-        return Reply(short)
+        return Reply([*whole[:2], whole[3].replace(b'"content": "d"', b'"content": "cd"'), *whole[4:]])
 
     with asking(script) as (ask, _):
         [(answer, told)] = ask("ab", sampling=Sampling(max_new_tokens=6))
-    assert answer.tokens == LETTERS.encode("abcdef")
-    assert told[-2].doubt == ""
+    assert answer.tokens == LETTERS.encode("abcdef") and told[-2].doubt == ""
+    assert sum(event.count for event in told if isinstance(event, Delivered)) == 6
 
 
 async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tuple[Head, bytes]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import Any
 
 import pytest
@@ -23,11 +24,11 @@ from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.kit.pairs import PROMPTS, pair
 from tests.kit.runners import RoundsDifferently
+from tests.kit.servers.formats import FORMATS, prompt_of, speaking
+from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
+from tests.kit.servers.wire import Asked, Reply, Script, altered, events, plain
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
-from tests.parts.servers.formats import FORMATS, prompt_of, speaking
-from tests.parts.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
-from tests.parts.servers.wire import Asked, Reply, Script, altered, events, plain
 
 TELLING = {"llamacpp", "vllm", "sglang"}  # report the counts of each request
 IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
@@ -40,11 +41,7 @@ def row_of(comparison: Measurement) -> tuple[dict[str, Any], list[Any]]:
     return report(comparison.choices, runners, samples)[-1], own
 
 
-def test_every_dialect_is_tested_here() -> None:
-    assert set(FORMATS) == set(DIALECTS)
-
-
-@pytest.mark.parametrize("dialect", FORMATS)
+@pytest.mark.parametrize("dialect", DIALECTS)
 def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_reports(dialect: str) -> None:
     with comparing(truthful(dialect), dialect) as (comparison, wire):
         row, samples = row_of(comparison)
@@ -60,8 +57,6 @@ def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_report
     if dialect in TELLING:
         assert (row["num_spec_steps"], row["num_draft_tokens"], row["num_accepted_draft_tokens"]) == (12, 48, 21)
         assert row["mean_acceptance_length"] == 1 + 21 / 12
-    elif dialect == "trtllm":  # tokens per pass, which holds the prompt's pass too
-        assert row["num_draft_tokens"] is None and row["num_accepted_draft_tokens"] == 21
     else:
         assert (row["mean_acceptance_length"], row["draft_acceptance_rate"], row["num_draft_tokens"]) == (None,) * 3
     if dialect in ("llamacpp", "vllm"):
@@ -97,69 +92,59 @@ def test_many_requests_at_once_get_their_own_texts_at_any_load(load: Load) -> No
 
 
 def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
-    made = {"drafts": 7.0, "draft_tokens": 28.0, "accepted_tokens": 11.0}
-    places = [5.0, 3.0, 2.0, 1.0]
-    silent = truthful("vllm")
+    answered = itertools.count(1)
+    silent, readings = truthful("vllm"), {"n": 0}
+    grows = {
+        "spec_decode_num_drafts_total{": 4,
+        "spec_decode_num_draft_tokens_total{": 16,
+        "spec_decode_num_accepted_tokens_total{": 7,
+        **{f'spec_decode_num_accepted_tokens_per_pos_total{{position="{at}",': n for at, n in enumerate((3, 2, 1, 1))},
+        "prefix_cache_hits_total{": 8,
+    }
 
     def script(asked: Asked) -> Reply:
         if asked.path == "/metrics":
-            lines = [f'vllm:spec_decode_num_{name}_total{{engine="0"}} {value}' for name, value in made.items()]
-            lines += [
-                f'vllm:spec_decode_num_accepted_tokens_per_pos_total{{engine="0",position="{place}"}} {count}'
-                for place, count in enumerate(places)
-            ]
-            lines.append(f'vllm:prefix_cache_hits_total{{engine="0"}} {made["drafts"] * 2}')
+            lines = (f'vllm:{name}engine="0"}} {5 + readings["n"] * count}' for name, count in grows.items())
             return Reply(["\n".join(lines).encode()])
         reply = silent(asked)
         if asked.path == "/v1/completions":
-            made.update(drafts=made["drafts"] + 4, draft_tokens=made["draft_tokens"] + 16)
-            made["accepted_tokens"] += 7
-            places[:] = [count + more for count, more in zip(places, (3, 2, 1, 1), strict=True)]
+            readings["n"] = next(answered)
             reply = Reply([piece for piece in reply.pieces if b'"metrics"' not in piece])
         return reply
 
     with asking(script, "vllm") as (ask, _):
-        [(_, told), (_, again)] = ask("ab", "c")
-    for reported in (told[-2], again[-2]):
-        assert isinstance(reported, Reported) and reported.source == "metrics"
+        found = ask("ab", "c")
+    for _, told in found:
+        reported = told[-2]
+        assert reported.source == "metrics"
         counted = (reported.num_spec_steps, reported.num_draft_tokens, reported.num_accepted_draft_tokens)
         assert counted == (4, 16, 7) and reported.acceptance_histogram == (1, 1, 1, 0, 1)
         assert reported.cached_tokens == 8
 
 
-def test_each_dialect_keeps_prefix_caches_out_where_a_request_can() -> None:
-    bodies = {}
-    for dialect in ("llamacpp", "vllm"):
-        with asking(truthful(dialect), dialect) as (ask, wire):
-            ask("ab", "ab")
-            bodies[dialect] = wire.sent(FORMATS[dialect][0])
-    assert [body["cache_prompt"] for body in bodies["llamacpp"]] == [False, False]
-    assert len({body["cache_salt"] for body in bodies["vllm"]}) == 2
-
-
-def test_a_prompt_that_came_out_of_a_cache_is_named() -> None:
-    with comparing(altered(truthful("sglang"), '"cached_tokens": 0', '"cached_tokens": 2'), "sglang") as (
-        comparison,
-        _,
-    ):
+def test_prefix_caches_are_kept_out_where_a_request_can_and_named_where_one_was_used() -> None:
+    with asking(truthful("llamacpp")) as (ask, wire):
+        ask("ab")
+        assert wire.sent("/completion")[0]["cache_prompt"] is False
+    with asking(truthful("vllm"), "vllm") as (ask, wire):
+        ask("ab", "ab")
+        assert len({body["cache_salt"] for body in wire.sent("/v1/completions")}) == 2
+    cached = altered(truthful("sglang"), '"cached_tokens": 0', '"cached_tokens": 2')
+    with comparing(cached, "sglang") as (comparison, _):
         _, samples = row_of(comparison)
     assert "server:it took prompt tokens from its prefix cache on 3 of 3 samples" in doubts(samples)[0]
 
 
-def test_ignore_eos_and_sampling_reach_the_server_in_its_own_words() -> None:
+def test_sampling_reaches_the_server_in_its_own_words_or_is_refused() -> None:
     sampling = Sampling(temperature=0.7, top_k=5, top_p=0.9, ignore_eos=True, max_new_tokens=12, stop=("zz",))
     with asking(truthful("sglang"), "sglang") as (ask, wire):
         ask("ab", sampling=sampling)
     sent = wire.sent("/generate")[0]["sampling_params"]
     assert (sent["ignore_eos"], sent["top_k"], sent["stop"], sent["max_new_tokens"]) == (True, 5, ["zz"], 12)
-
-
-def test_sampling_that_a_request_cannot_ask_for_is_refused() -> None:
     with asking(truthful("transformers"), "transformers") as (ask, _):
         with pytest.raises(BadServer, match="has no field to ignore the end token"):
-            ask("ab", sampling=Sampling(max_new_tokens=4, ignore_eos=True))
-        [(answer, _)] = ask("ab")
-    assert len(answer.tokens) == 12
+            ask("ab", sampling=sampling)
+        assert len(ask("ab")[0][0].tokens) == 12
 
 
 def test_speculation_off_is_checked_by_what_the_server_does() -> None:

@@ -16,10 +16,10 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer, BrokenModel, ServerFailed
 from decoding.trace.events import Delivered, Event, Recorder
-from tests.parts.servers.authority import DAY, Authority
-from tests.parts.servers.formats import speaking
-from tests.parts.servers.stage import LETTERS, asking, server_choice, truthful
-from tests.parts.servers.wire import Asked, Reply, Script, events, plain, serving
+from tests.kit.servers.authority import DAY, Authority
+from tests.kit.servers.formats import speaking
+from tests.kit.servers.stage import LETTERS, asking, server_choice, truthful
+from tests.kit.servers.wire import Asked, Reply, Script, events, plain, serving
 
 LLAMA = truthful("llamacpp")
 
@@ -49,10 +49,10 @@ def test_a_key_goes_into_the_header_and_nowhere_else(tmp_path: Path, monkeypatch
         assert key not in str(told.value) + repr(spec) and "Its key may have expired" in str(told.value)
 
 
-@pytest.mark.parametrize("reference", ["env:NOT_SET_ANYWHERE", "file:/no/such/file", "file:/dev/null", "plain"])
-def test_a_key_that_cannot_be_read_is_told(reference: str) -> None:
-    with pytest.raises(BadServer):
-        key_of(reference)
+def test_a_key_that_cannot_be_read_is_told() -> None:
+    for reference in ("env:NOT_SET_ANYWHERE", "file:/no/such/file", "file:/dev/null", "plain"):
+        with pytest.raises(BadServer):
+            key_of(reference)
 
 
 KEY = "sk-0123456789abcdefghijklmnopqrstuv"
@@ -93,17 +93,19 @@ def test_a_key_that_a_server_repeats_is_blotted_out(where: str) -> None:
     assert not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
 
 
-@pytest.mark.parametrize("size", [1, 20])
-def test_a_key_is_blotted_out_of_a_text_wherever_the_stream_is_cut(size: int) -> None:
+def test_a_key_is_blotted_out_of_a_text_wherever_the_stream_is_cut_and_a_short_word_is_left() -> None:
     text = f"one {KEY} two {KEY[:15]} three"
-    pieces = [text[at : at + size] for at in range(0, len(text), size)]
-    chunks = [{"choices": [{"index": 0, "text": piece}]} for piece in pieces]
-    chunks[-1]["choices"][0]["finish_reason"] = "length"
-    answer, told = answered(lambda asked: Reply(events(*chunks)))
-    streamed = "".join(event.text for event in told if isinstance(event, Delivered))
-    for shown in (answer.text, streamed):
-        assert "(key)" in shown and not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
-        assert shown.startswith("one ") and shown.endswith(f" two {KEY[:15]} three")
+    for size in (1, 20):
+        chunks = [{"choices": [{"index": 0, "text": text[at : at + size]}]} for at in range(0, len(text), size)]
+        chunks[-1]["choices"][0]["finish_reason"] = "length"
+        answer, told = answered(lambda asked, chunks=chunks: Reply(events(*chunks)))
+        streamed = "".join(event.text for event in told if isinstance(event, Delivered))
+        for shown in (answer.text, streamed):
+            assert "(key)" in shown and not any(KEY[at : at + 16] in shown for at in range(len(KEY) - 15))
+            assert shown.startswith("one ") and shown.endswith(f" two {KEY[:15]} three")
+    word = {"index": 0, "text": "EMPTY", "finish_reason": "stop"}
+    answer, _ = answered(lambda asked: Reply(events({"choices": [word]})), "EMPTY")
+    assert answer.text == "EMPTY"
 
 
 def test_an_answer_whose_tokens_spell_the_key_is_left_out() -> None:
@@ -113,42 +115,24 @@ def test_an_answer_whose_tokens_spell_the_key_is_left_out() -> None:
     assert str(answer) == "it wrote its own key into its answer, so the answer is left out."
 
 
-def test_a_word_that_is_too_short_for_a_key_is_left_in_texts() -> None:
-    word = {"index": 0, "text": "EMPTY", "finish_reason": "stop"}
-    answer, _ = answered(lambda asked: Reply(events({"choices": [word]})), "EMPTY")
-    assert answer.text == "EMPTY"
+@pytest.fixture
+def authority(tmp_path: Path) -> Authority:
+    return Authority(tmp_path)
 
 
-@pytest.fixture(scope="module")
-def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
-    return Authority(tmp_path_factory.mktemp("authority"))
-
-
-def test_a_certificate_is_trusted_only_if_its_authority_is_named(authority: Authority) -> None:
-    with asking(LLAMA, tls=authority.tls()) as (ask, wire):
-        [(refused, _)] = ask("ab")
-    assert not wire.asked
-    assert "it cannot be trusted: unable to get local issuer certificate. If an authority of your own" in str(refused)
-    assert "certificates=FILE with --server, or DRAFTHOUSE_SERVER_CERTIFICATES" in str(refused)
-    with asking(LLAMA, tls=authority.tls(), certificates=str(authority.file)) as (ask, _):
+def test_a_certificate_is_trusted_only_if_its_authority_is_named_and_it_is_valid(authority: Authority) -> None:
+    named = {"certificates": str(authority.file)}
+    for tls, settings, told in (
+        (authority.tls(), {}, "unable to get local issuer certificate. If an authority of your own"),
+        (authority.tls(ends=-DAY), named, "certificate has expired. Replace the server's certificate"),
+        (authority.tls(address="192.0.2.1"), named, "IP address mismatch"),
+    ):
+        with asking(LLAMA, tls=tls, **settings) as (ask, wire):
+            [(refused, _)] = ask("ab")
+        assert f"it cannot be trusted: {told}" in str(refused) and not wire.asked
+    with asking(LLAMA, tls=authority.tls(), **named) as (ask, _):
         [(answer, _)] = ask("ab")
     assert len(answer.tokens) == 12
-
-
-@pytest.mark.parametrize(
-    ("server", "told"),
-    [
-        ({"ends": -DAY}, "it cannot be trusted: certificate has expired. Replace the server's certificate"),
-        ({"address": "192.0.2.1"}, "it cannot be trusted: IP address mismatch"),
-    ],
-    ids=["expired", "of another address"],
-)
-def test_a_certificate_that_is_not_valid_is_refused_although_its_authority_is_trusted(
-    authority: Authority, server: dict[str, Any], told: str
-) -> None:
-    with asking(LLAMA, tls=authority.tls(**server), certificates=str(authority.file)) as (ask, wire):
-        [(refused, _)] = ask("ab")
-    assert told in str(refused) and not wire.asked
 
 
 def test_a_server_without_tls_is_told_apart_from_one_that_is_not_trusted() -> None:

@@ -30,8 +30,7 @@ TEXTS = {
     Exactness.NOT_COMPARED: format_html('<td><span class="quiet" title="{}">own draws</span></td>', OWN_DRAWS),
 }
 HEAD = """<tr class="s-{strategy}">
-<th scope="row"><input type="checkbox" name="run" value="{pk}" aria-label="Choose {name} of {comparison}">
-<a href="{address}" hx-boost="false" title="{label}" data-row>
+<th scope="row"><a href="{address}" hx-boost="false" title="{label}" data-row>
 <svg class="mark" aria-hidden="true"><use href="{marks}#{strategy}"/></svg>{name}</a></th>
 {cells}</tr>
 """
@@ -47,8 +46,8 @@ class RunTable:
         marks, page, names = static("marks.svg"), reverse("comparison", args=[NOBODY]), names_of(rows)
         return [
             format_html(
-                HEAD, strategy=row["strategy"], pk=row["pk"], name=names[row["pk"]], label=row["label"], marks=marks,
-                comparison=row["comparison__name"], address=page.replace(NOBODY, str(row["comparison_id"])),
+                HEAD, strategy=row["strategy"], name=names[row["pk"]], label=row["label"], marks=marks,
+                address=page.replace(NOBODY, str(row["comparison_id"])),
                 cells=mark_safe("\n".join(self._cell(column, row) for column in self.shown)),
             )
             for row in rows

@@ -17,18 +17,6 @@ from webapp.comparisons.what_if.refusals import ASKABLE
 from webapp.core.api import Nouns
 
 
-class SimulatedRun(serializers.Serializer[Any]):
-    """A run of this comparison: the measured result, and what the same replay says of it."""
-
-    label = serializers.CharField()  # type: ignore[assignment]  # a field is none of the serializer's attributes
-    name = serializers.CharField()
-    strategy = serializers.CharField()
-    params = serializers.DictField()
-    role = serializers.CharField()
-    speedup = serializers.DictField()
-    simulated = serializers.FloatField(allow_null=True, help_text="null if the strategy cannot be replayed")
-
-
 class CurveOut(serializers.Serializer[Any]):
     param = serializers.CharField(
         help_text="the parameter that varies; all others stay as asked; empty: the strategy has no slider"
@@ -61,7 +49,11 @@ class WhatIfOut(serializers.Serializer[Any]):
     num_target_passes = serializers.IntegerField()
     num_draft_passes = serializers.IntegerField()
     hit_rate = serializers.FloatField(allow_null=True, help_text="ssd: share of outcomes that were prepared")
-    measured = SimulatedRun(many=True)
+    measured = serializers.ListField(
+        child=serializers.DictField(),
+        help_text="each run of this comparison: label, name, strategy, params, role, the measured speedup, and what "
+        "the same replay says of it, simulated; null if the strategy cannot be replayed",
+    )
     correction = serializers.FloatField(
         help_text="measured speed divided by simulated, on the strategies that ran; applied here"
     )

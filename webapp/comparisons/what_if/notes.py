@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.public import (
-    STRATEGIES,
     Choice,
     RecordedComparison,
     Simulation,
     SsdTracks,
-    Strategy,
     remarks_on,
 )
 
@@ -50,22 +47,6 @@ def _preparing(ahead: SsdTracks, users: int) -> str:
 def _counted(numbers: Sequence[int]) -> str:
     *first, last = map(str, numbers)
     return f"{', '.join(first)} and {last}" if first else last
-
-
-def _above_the_oracle(fit: Mapping[str, Any]) -> Iterator[str]:
-    """Name the runs that draft as the oracle does, and were faster nevertheless."""
-    bound = fit["bound"] or math.inf
-    fast = [row for row in fit["measured"] if row["role"] == "ranked" and row["speedup"]["ratio"] > bound * 1.005]
-    if above := [row["name"] for row in fast if _drafts_alone(STRATEGIES[row["strategy"]])]:
-        yield (
-            f"{' and '.join(above)} ran faster than the oracle's bound, which only noise can do. Repeat the comparison "
-            "on a quiet machine."
-        )
-
-
-def _drafts_alone(spec: Strategy) -> bool:
-    """Whether every draft is one line of tokens of the draft model."""
-    return spec.needs_draft and not (spec.copies or spec.branches or spec.prepares_ahead)
 
 
 def _not_in_traces(found: RecordedComparison, choice: Choice) -> Iterator[str]:
@@ -121,7 +102,6 @@ def notes_of(
             f"The passes alone would give a speed-up {1 / correction:.2f} times as large. The simulation corrects for "
             "the time that measured strategies spend between passes."
         )
-    yield from _above_the_oracle(fit)
     yield from _not_in_traces(found, choice)
     yield from _left_out(choice, fit)
     yield from remarks_on([choice])

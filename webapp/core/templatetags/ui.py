@@ -14,7 +14,6 @@ from django.utils import timezone
 from django.utils.html import escape, format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from webapp.core import verbs
 from webapp.core.forms import Form, FormField
 from webapp.core.naming import marks
 
@@ -45,31 +44,6 @@ def fold(form: Form, name: str, *names: str) -> SafeString:
     """Attributes of a `details` that holds fields: open if it was open, or if something in it is wrong."""
     is_open = name in form.unfolded or any(form.errors.get(each) for each in names)
     return format_html('data-fold="{}"{}', name, " open" if is_open else "")
-
-
-@register.simple_tag(takes_context=True)
-def verb(
-    context: Context, page: str, *args: Any, of: Any = "", body: dict[str, Any] | None = None, **values: Any
-) -> str:
-    """Return the URL that a button's form is sent to, as `url` does, and note it for `verbs_as_code`.
-
-    `of` names the thing if a page has many; `body` and further values are what the request holds.
-    """
-    call = verbs.call(page, args, str(of), {**(body or {}), **values})
-    context["request"].__dict__.setdefault("verbs", []).append(call)
-    return call.action
-
-
-@register.inclusion_tag("core/_verbs.html", takes_context=True)
-def verbs_as_code(context: Context) -> dict[str, Any]:
-    """Show the buttons drawn since the last call as code for scripts: each kind once, with all its things."""
-    request = context["request"]
-    kinds: dict[verbs.Verb, list[dict[str, Any]]] = {}
-    for call in request.__dict__.pop("verbs", ()):
-        thing = {"call": call, "url": request.build_absolute_uri(call.path)}
-        kinds.setdefault(call.verb, []).append(thing)
-    titles = list(dict.fromkeys((kind.title, kind.while_running) for kind in kinds))
-    return {"kinds": list(kinds.items()), "titles": titles}
 
 
 @register.simple_tag(takes_context=True)

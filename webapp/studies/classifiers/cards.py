@@ -89,7 +89,6 @@ SHAPES: dict[str, Sound] = {
         _with(reliability=_all_of(_row(3)), roc=_POINTS, pr=_POINTS)(value)
         and all(_is_measure(part) or isinstance(part, list) for part in value.values())
     ),
-    "ablations": _by_name(_NUMBERS),
     "costs": _with(draft=_is_number, decision=_is_number, round=_is_number, target=_all_of(_is_number)),
     "predicted": _NUMBERS,
     "sweep": _by_name(

@@ -15,13 +15,12 @@ from webapp.core.forms import Form
 from webapp.core.naming import file_name
 from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
-from webapp.core.turns import takes_long
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
 from webapp.jobs.work import lines, work_of
 from webapp.registry.recipe_fields import SamplingFields
 from webapp.studies import plans, reading
-from webapp.studies.classifiers import cross_sets, serializers, services
+from webapp.studies.classifiers import serializers, services
 from webapp.studies.models import Classifier, Training
 
 SCRIPT = "js/pages/classifier.js"
@@ -41,7 +40,6 @@ def classifiers(request: ActorRequest) -> HttpResponse:
     return render(request, "studies/classifiers.html", context)
 
 
-@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_classifier(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewClassifier, request, actor=request.actor)
@@ -102,13 +100,11 @@ def content(found: Classifier) -> dict[str, Any]:
         "entry": found,
         "card": found.card,
         "training": training,
-        "cross": cross_sets.table(found.pair),
         "verdict": reading.verdict_of_classifier(found),
         "rules": rules,
         "own_rule": own if own in rules else next(iter(rules), ""),
         "design": DESIGNS[design],
         "sharing": sharing_sentence(found.card),
-        "ablations": reading.ablations(found.card),
         "predicted": sorted(reading.predicted_in(found.card).items(), key=lambda row: -(row[1] or 0)),
         "comparison": reading.comparison_with(found),
         "page": {

@@ -8,8 +8,6 @@ import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
@@ -312,14 +310,9 @@ async def _explanation(reads: AsyncGenerator[Read, None], words: Words) -> str:
 
 
 def _pause(head: Head) -> float:
-    """Read Retry-After: seconds, or a date. A server that is asked again at once would only be busier."""
+    """Read the seconds of Retry-After. A server that is asked again at once would only be busier."""
     value = head.headers.get("retry-after", "")
-    if value.isascii() and value.isdigit():
-        return max(LEAST_WAIT_S, float(value[:9]))
-    try:
-        return max(LEAST_WAIT_S, (parsedate_to_datetime(value) - datetime.now(UTC)).total_seconds())
-    except (ValueError, TypeError, OverflowError, IndexError):
-        return LEAST_WAIT_S
+    return max(LEAST_WAIT_S, float(value[:9])) if value.isascii() and value.isdigit() else LEAST_WAIT_S
 
 
 def refusal(client: Client, dialect: Dialect, head: Head, words: str) -> ServerFailed:

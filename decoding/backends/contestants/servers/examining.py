@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
-from typing import Literal
 
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.running import Loop, Server
@@ -12,17 +10,10 @@ from decoding.errors import ServerFailed
 
 WITHIN_S = 120.0
 
-
-@dataclass(frozen=True, slots=True)
-class Answered:
-    """One thing that the endpoint answered, as a sentence."""
-
-    level: Literal["fits", "remark"]
-    topic: str
-    sentence: str
+Answer = dict[str, str]  # `level` (fits or remark), `topic`, and the `sentence`
 
 
-def examine(spec: EndpointSpec, reach: Reach) -> tuple[str, list[Answered]]:
+def examine(spec: EndpointSpec, reach: Reach) -> tuple[str, list[Answer]]:
     """Ask the endpoint. Return the model that it serves (empty if it lists none) and what else it answers. Refuse one
     that cannot be reached, wants a key, is not healthy, or serves another model than it names."""
     server, loop = Server(spec, reach), Loop()
@@ -36,7 +27,7 @@ def examine(spec: EndpointSpec, reach: Reach) -> tuple[str, list[Answered]]:
         loop.end()
 
 
-async def _answers(server: Server) -> list[Answered]:
+async def _answers(server: Server) -> list[Answer]:
     dialect, url = server.dialect, server.client.url
     await server.meet()
     head, _ = await server.client.get(dialect.health)
@@ -46,18 +37,22 @@ async def _answers(server: Server) -> list[Answered]:
             f"{server.spec.name} is not ready: {told} {head.reason}. Is it started, is its address right, and is it "
             f"{dialect.title}?"
         )
-    found = [Answered("fits", "health", f"It is healthy: {told}.")]
+    found = [_answer("fits", "health", f"It is healthy: {told}.")]
     if server.model:
-        found.append(Answered("fits", "model", f"It serves {server.model}."))
+        found.append(_answer("fits", "model", f"It serves {server.model}."))
     else:
-        found.append(Answered("remark", "model", f"{url(dialect.lists)} names no model that it serves."))
+        found.append(_answer("remark", "model", f"{url(dialect.lists)} names no model that it serves."))
     way = "token ids" if dialect.takes_ids else "text, and it does not tell how it cuts them"
-    found.append(Answered("fits" if dialect.takes_ids else "remark", "tokens", f"Prompts go to it as {way}."))
+    found.append(_answer("fits" if dialect.takes_ids else "remark", "tokens", f"Prompts go to it as {way}."))
     if dialect.metrics.get("num_draft_tokens") in await server.counts():
-        found.append(Answered("fits", "counters", f"It counts drafts at {url('/metrics')}."))
+        found.append(_answer("fits", "counters", f"It counts drafts at {url('/metrics')}."))
     elif dialect.metrics:
-        found.append(Answered("remark", "counters", f"It shows no counts of drafts at {url('/metrics')}."))
+        found.append(_answer("remark", "counters", f"It shows no counts of drafts at {url('/metrics')}."))
     if not dialect.switches:
         sentence = "Only its start switches speculation: register one server with it and one without."
-        found.append(Answered("remark", "speculation", sentence))
-    return [*found, Answered("remark", "prefix cache", f"To keep its prefix cache out: {dialect.cache}.")]
+        found.append(_answer("remark", "speculation", sentence))
+    return [*found, _answer("remark", "prefix cache", f"To keep its prefix cache out: {dialect.cache}.")]
+
+
+def _answer(level: str, topic: str, sentence: str) -> Answer:
+    return {"level": level, "topic": topic, "sentence": sentence}

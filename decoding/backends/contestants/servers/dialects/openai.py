@@ -16,7 +16,6 @@ from decoding.backends.contestants.servers.dialects.base import (
     Piece,
     histogram,
     ids,
-    number,
     table,
     text_of,
     whole,
@@ -70,25 +69,6 @@ class VllmReader(Completions):
         counts: dict[str, Any] = {name: whole(told.get(name)) for name in COUNTS}
         accepted = histogram(told.get("acceptance_histogram"))
         return dataclasses.replace(super().report(event, usage), acceptance_histogram=accepted, **counts)
-
-
-class TrtLlmReader(Completions):
-    """Remembers the mean number of tokens per pass, which comes with the last text, before the usage."""
-
-    mean: float | None = None
-
-    def piece(self, event: Json) -> Piece:
-        mean = number(_choice(event).get("avg_decoded_tokens_per_iter")) or 0
-        self.mean = mean if mean >= 1 else self.mean
-        return super().piece(event)
-
-    def report(self, event: Json, usage: Json) -> Reported:
-        told = super().report(event, usage)
-        if self.mean is None or not told.new_tokens:
-            return told
-        steps = round(told.new_tokens / self.mean)
-        accepted = max(0, told.new_tokens - steps)
-        return dataclasses.replace(told, num_spec_steps=steps, num_accepted_draft_tokens=accepted)
 
 
 class OpenAI(Dialect):
@@ -173,7 +153,6 @@ class TensorRT(OpenAIWithIds):
 
     name = "trtllm"
     title = "TensorRT-LLM"
-    reader = TrtLlmReader
     programs = ("trtllm-serve",)
     cache = "start it with kv_cache_config.enable_block_reuse: false; a request that used it is reported"
 
