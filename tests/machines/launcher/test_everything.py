@@ -1,4 +1,4 @@
-"""Command for tests, beyond running them: it names unsteady tests, and a quick run takes few."""
+"""Command for tests, beyond running them: it names unsteady tests, takes few in a quick run, and shows the dearest."""
 
 import re
 from pathlib import Path
@@ -62,3 +62,23 @@ def test_a_quick_run_takes_laws_parts_and_smoke_tests(tmp_path, capfd):
     assert all_pass(tmp_path, ["-p", "tests.conftest", "--quick", "--collect-only", "-q"])
     told = capfd.readouterr().out
     assert re.findall(r"::(\w+)", told) == ["test_smoke", "test_part", "test_smoke"] and "3 deselected" in told
+
+
+DEAR = """
+import subprocess, sys, time
+
+BURN = "import time\\nwhile time.process_time() < 0.4: pass"
+
+def test_own(): exec(f"{BURN.replace('0.4', str(time.process_time() + 0.4))}")
+def test_child(): subprocess.run([sys.executable, "-c", BURN])
+"""
+
+
+def test_the_dearest_are_shown_with_the_processes_they_started_and_how_far_a_run_is(tmp_path, capfd):
+    (tmp_path / "test_dear.py").write_text(DEAR)
+    assert all_pass(tmp_path, ["-p", "tests.clock", "--slowest", "--time-left", "-n", "1"])
+    told = capfd.readouterr().out
+    assert "2 of 2 tests" in told
+    found = re.findall(r"^\| *(\S+) \| *(\S+) \| *\S+ \| *\d+ \| \S+::(\S+) \|$", told, re.M)
+    rows = {name: (round(float(own) / 0.4), round(float(child) / 0.4)) for own, child, name in found}
+    assert rows == {"test_own": (1, 0), "test_child": (0, 1)}
