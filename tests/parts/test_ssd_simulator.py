@@ -13,22 +13,17 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.records import Record, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit import costs_from
-from decoding.prices.fit_ahead import prices_beside
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Track
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.speculator.speculator import plan_for
-from decoding.trace.accounting import Round, rounds
-from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.trace.events import Anticipated, Drafted, Event, Verified
 from decoding.trace.theory import Speculation
-from tests.kit.recordings import LIVE, rates_of, tokens_per_round, tracked
+from tests.kit.recordings import rates_of, tokens_per_round, tracked
 from tests.kit.worlds import World
 
 pytestmark = pytest.mark.slow
-NEW = 40
 VOCAB = 14
-SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
 
 
 def counted(events: Sequence[Event]) -> dict[str, float]:
@@ -77,68 +72,6 @@ def test_time_beside_each_other_is_what_the_theorem_says(placement: Placement, g
     assert found.tokens_per_s_device == pytest.approx(theory.speedup(), rel=0.005)
     assert tokens == pytest.approx(tokens_per_round(0.75, 4), rel=0.03)
     assert rates_of(found)["hidden_share"] == pytest.approx(0.9 / (0.9 + 0.6 * (1 - theory.hit_rate)), rel=0.005)
-
-
-@pytest.mark.parametrize(
-    ("placement", "slow", "name"),
-    [(IN_TURN, 0.2, "uniform"), (ANYTIME, 0.05, "measured")],
-)
-def test_prices_read_off_a_simulation_are_those_that_went_into_it(placement: Placement, slow: float, name: str) -> None:
-    """Reading and playing are each other's inverse: in turn, cut short by verdicts, and with time to read on."""
-    reads_on = placement.anytime and slow < 0.1
-    sampling, settings = SAMPLINGS[1], LIVE[name]
-    tracks = [tracked(World.of_tables(VOCAB, seed, noise=0.9), sampling, seed) for seed in range(6)]
-    branches = settings.branches
-    rows = (0.0, *(1.0 + 0.05 * n for n in range(10)))
-    given = replace(
-        CostModel.of_one(rows, 0.1, 0.0, 0.0, 0.02),
-        branches=[(n + 1, slow + 0.01 * n) for n in range(branches)],
-        opening=0.15,
-        opening_read=0.05 if reads_on else 0.15,
-        taking=0.01,
-        answer=0.01,
-        turning=0.03,
-        start=0.4,
-    )
-    static = [alone(rows, drafted) for drafted in range(8)]
-    plan = plan_for(settings, VOCAB)
-    traces = simulate(tracks, plan, given, placement).traces
-    found = prices_beside(costs_from(static), traces)
-    assert found.verify(1, 4) == pytest.approx(given.verify(1, 4), rel=0.001)
-    assert (found.draft(1), found.fixed(1)) == (pytest.approx(0.1), pytest.approx(0.02, rel=0.001))
-    assert (found.opening, found.taking, found.answer) == (*map(pytest.approx, (0.15, 0.01, 0.01)),)
-    assert found.opening_read == pytest.approx(given.opening_read)
-    assert (found.turning, found.start) == (pytest.approx(0.03), pytest.approx(0.4, rel=0.01))
-    assert found.prepare(branches) == pytest.approx(given.prepare(branches), rel=0.001)
-    again = simulate(tracks, plan, found, placement)
-    assert again.tokens_per_s_device == pytest.approx(
-        simulate(tracks, plan, given, placement).tokens_per_s_device, rel=0.005
-    )
-    assert mean_phases(again.traces) == pytest.approx(mean_phases(traces), rel=0.01, abs=1e-3)
-
-
-def phases(one: Round) -> list[float]:
-    """Seconds between a verdict and the question, of the step under way, of the answer, of waiting, of verifying."""
-    return [one.settling_s, one.finishing_s, one.working_s, one.preparing_s, one.verifying_s]
-
-
-def mean_phases(traces: Sequence[Sequence[Event]]) -> list[float]:
-    found = [phases(each) for trace in traces for each in rounds(trace)]
-    return [sum(of) / len(found) for of in zip(*found, strict=True)]
-
-
-def alone(rows: Sequence[float], drafted: int) -> list[Event]:
-    """A sample of a static lookahead on the same clock."""
-    events: list[Event] = [Started(2, 0)]
-    now = 0
-    for number in range(1, 9):
-        start, end = now + round(drafted * 1e8), now + round(drafted * 1e8 + rows[drafted + 1] * 1e9)
-        if drafted:
-            draft = Drafted(number, 0, drafted, (1,) * drafted, (), (), "limit", "fresh", drafted, now, start)
-            events.append(draft)
-        events.append(Verified(number, 0, 1, "correction", start - now, start, end))
-        now = end
-    return events
 
 
 COSTS = CostModel(
