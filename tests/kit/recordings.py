@@ -87,7 +87,6 @@ LIVE = {
     "ngram": SpeculatorSettings(4, 10, "geometric", "ngram"),
     "random": SpeculatorSettings(3, 9, "measured", "random"),
     "copy": SpeculatorSettings(4, 10, "geometric", "copy"),
-    "copy-or-random": SpeculatorSettings(4, 10, "geometric", "copy-or-random"),
 }
 
 

@@ -32,7 +32,9 @@ PARTS = ALL[:20], ALL[40:50], ALL[60:70]
 @pytest.fixture(scope="module")
 def made() -> tuple[ModelPair, list[TrainingStep], dict[str, float]]:
     ready, told = pair(), list[TrainingStep]()
-    classifier = make_classifier(ready, Splits.of([prompt for part in PARTS for prompt in part]), SHARED, on_progress=told.append)
+    classifier = make_classifier(
+        ready, Splits.of([prompt for part in PARTS for prompt in part]), SHARED, on_progress=told.append
+    )
     ready.hold("ours", classifier)
     return ready, told, json.loads(json.dumps(classifier.card))  # a card is JSON through and through
 

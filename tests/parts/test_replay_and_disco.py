@@ -23,8 +23,6 @@ from tests.kit.recordings import NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import drafter_for, looking_at, some_classifier
 
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
-
-
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
 
 

@@ -20,6 +20,7 @@ from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import command
+from worker.terminal.studying import carry_out
 
 USUAL_PROMPTS = 16
 KEPT = "evidence"  # folder of what a rerun need not make again
@@ -41,8 +42,6 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(args, drafting="The study of the papers")
     require_folder(args.out)
     shelf = FolderShelf(args.out / KEPT, _recipe(bench))
-
-    from worker.terminal.studying import carry_out
 
     order = DrawFigures(bench.pair, bench.prompts, bench.sampling, shelf, [figure.slug for figure in args.figures])
     found = carry_out(order, bench, on_report=partial(_on_report, args.out))
