@@ -11,7 +11,6 @@ from django.db.models import QuerySet
 from django.http import HttpResponse, JsonResponse
 from django.urls import reverse
 
-from decoding.public import STRATEGIES
 from webapp.accounts.actor import Actor
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
@@ -113,7 +112,7 @@ def find(request: ActorRequest) -> HttpResponse:
     found = [*_listed("Action", ACTIONS, words)] if actor.can_submit else []
     if words:
         found += [thing for kind in KINDS for thing in _named(kind, actor, words)]
-    listed = [*_listed("Page", _pages(actor), words), *_strategies(words), *_documentation(words)]
+    listed = [*_listed("Page", _pages(actor), words), *_documentation(words)]
     return JsonResponse({"found": [*found, *listed]})
 
 
@@ -137,18 +136,6 @@ def _listed(kind: str, titles: dict[str, str], words: list[str]) -> list[dict[st
         for route, title in titles.items()
         if all(word in title.lower() for word in words)
     ]
-
-
-def _strategies(words: list[str]) -> list[dict[str, str]]:
-    """Strategies, each with the part of the documentation that describes it."""
-    page = library.address("strategies")
-    about = [section for section in library.index() if section["at"].startswith(page)]
-    found = []
-    for spec in STRATEGIES.values() if words else ():
-        if all(word in f"{spec.slug} {spec.title}".lower() for word in words):
-            at = next((part["at"] for part in about if spec.slug in part["words"]), page)
-            found.append({"kind": "Strategy", "name": f"{spec.title}: {spec.slug}", "url": at})
-    return found[:MOST]
 
 
 def _documentation(words: list[str]) -> list[dict[str, str]]:

@@ -23,7 +23,7 @@ class Digests(serializers.ListField):
     def run_child_validation(self, data: Any) -> list[Any]:
         for index, one in enumerate(data):
             if not (isinstance(one, str) and _SHA256.fullmatch(one)):
-                raise serializers.ValidationError({index: ["This is no SHA-256 in lower-case hex."]})
+                raise serializers.ValidationError({str(index): ["This is no SHA-256 in lower-case hex."]})
         return list(data)
 
 

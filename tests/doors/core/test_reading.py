@@ -35,12 +35,11 @@ def test_each_row_comes_once_in_order_and_one_that_goes_meanwhile_is_left_out():
     assert [team.name for team in (first, *coming)] == [*names[:-2], names[-1]]
 
 
-@pytest.mark.parametrize("ordering", ["-created", "name"])
-def test_of_rows_that_are_alike_every_page_has_its_own(world, by, ordering):
+def test_of_rows_that_are_alike_every_page_has_its_own(world, by):
     made = sorted(str(make.dataset(by, count=1, name="alike").pk) for _ in range(5))
     Dataset.objects.update(created=timezone.now())
     paged = []
     for offset in range(0, 6, 2):
-        found = world.api(world.bob).get("/api/v1/datasets/", {"ordering": ordering, "limit": 2, "offset": offset})
+        found = world.api(world.bob).get("/api/v1/datasets/", {"ordering": "-name", "limit": 2, "offset": offset})
         paged += [row["id"] for row in found.json()["results"]]
     assert paged == made

@@ -38,24 +38,19 @@ def is_there(path: Path, link: str) -> bool:
     return there.exists() and (not anchor or f'id="{anchor}"' in html(there))
 
 
-def test_every_link_leads_to_a_file_or_a_heading_that_is_there() -> None:
+def test_every_link_leads_to_a_file_or_a_heading_that_is_there_and_every_page_is_listed() -> None:
     links = [
         (path, link)
         for path in (*PAGES, ROOT / "README.md")
         for link in re.findall(r"]\((?!https?:)([^)\s]+)\)", without_code(path.read_text()))
     ]
     assert [f"{link} in {named(path)}" for path, link in links if not is_there(path, link)] == []
+    listed = {name for pages in contents().values() for name in pages}
+    assert {name for name in names() if name not in listed and "/" not in name} == {FIRST}
 
 
 def without_code(text: str) -> str:
     return re.sub(r"```.*?```|`[^`\n]*`", "", text, flags=re.DOTALL)
-
-
-def test_every_page_is_listed_or_belongs_to_a_folder_with_a_list() -> None:
-    listed = {name for pages in contents().values() for name in pages}
-    lost = {name for name in names() if name not in listed and "/" not in name}
-    assert lost == {FIRST}
-    assert listed <= names()
 
 
 # Commands -------------------------------------------------------------------------------------------------------------

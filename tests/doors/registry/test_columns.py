@@ -5,8 +5,6 @@ from __future__ import annotations
 import html
 import re
 
-import pytest
-
 from tests.kit import make
 from webapp.registry import columns
 from webapp.registry.models import Dataset
@@ -18,14 +16,6 @@ ROWS = [("q7", "Which bird sings at night, and why?", "nature"), ("q8", "Add one
 def table(delimiter: str, *heading: str) -> str:
     cells = [heading, *ROWS]
     return "\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in cells) + "\n"
-
-
-@pytest.mark.parametrize(("delimiter", "name"), [(";", "p.tsv"), ("\t", "p.txt"), ("|", "p.csv")])
-def test_any_delimiter_is_recognised_under_any_name(world, delimiter, name):
-    text = table(delimiter, "id", "text", "category")
-    answer = world.api(world.bob).post("/api/v1/datasets/", {"name": "x", "text": text, "file_name": name})
-    assert (answer.status_code, answer.json().get("prompt_count")) == (201, 2), answer.json()
-    assert [prompt.text for prompt in Dataset.objects.get().prompts.order_by("number")] == [row[1] for row in ROWS]
 
 
 def test_types_and_roles_are_guessed():

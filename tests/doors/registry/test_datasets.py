@@ -17,6 +17,12 @@ from webapp.registry.models import Dataset, Prompt
 from webapp.uploads.models import Upload
 
 TABLE = "task,topic,half\nAdd one to 2,maths,test\nName a bird,nature,train\n"
+TALK = {"id": "t", "turns": ["Hello there", "And now?"], "category": "small talk"}
+ASKED = {
+    "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "<b>Rain?</b>"}],
+    "tools": [{"type": "function", "function": {"name": "weather"}}],
+    "max_tokens": 9,
+}
 
 
 def post(world, address="", **body):
@@ -36,14 +42,33 @@ def test_pasted_lines_published_forms_and_uploads_become_prompts(world):
     assert (answer.status_code, answer.json()["file_name"]) == (201, "p.txt")
 
 
+def test_a_conversation_has_a_prompt_for_each_turn_and_a_request_keeps_its_tools_time_and_length(world):
+    viewer, file = world.api(world.victor), {"name": "c", "file_name": "c.jsonl"}
+
+    def prompts(row, **more):
+        made = post(world, **file, text=json.dumps(row), **more)
+        return made.json()["id"], viewer.get(f"/api/v1/datasets/{made.json()['id']}/prompts/").json()["results"]
+
+    _, [first, later] = prompts(TALK)
+    assert (first["id"], first["turn"], first["follows"]) == ("t", 1, "")
+    assert (later["id"], later["turn"], later["follows"], later["category"]) == ("t#2", 2, "t", "small talk")
+    assert later["messages"] == [{"role": "user", "content": "And now?"}]
+    _, [plain] = prompts(TALK, form="chat-as-text")
+    assert (plain["text"], plain["messages"]) == ("Hello there", [])
+    found, [prompt] = prompts({**ASKED, "timestamp": 1767323046})
+    assert {name: prompt[name] for name in ASKED} == ASKED and prompt["at"] == 1767323046.0
+    shown = world.page(world.victor).get(f"/datasets/{found}/").content.decode()
+    assert "system" in shown and "Be kind." in shown and "1 tool<" in shown
+    assert "<b>Rain?" not in shown and "&lt;b&gt;Rain?" in shown  # no markup of the file
+
+
 def test_any_columns_become_prompts_by_a_template(world):
     mapping = {"category": "topic", "split": "half"}
     asked = {"file_name": "t.csv", "text": TABLE, "template": "Q: {task}\nA:", "mapping": mapping}
     shown = post(world, "preview/", **asked).json()
     assert shown["columns"] == ["task", "topic", "half"]
     first = {"id": "1", "text": "Q: Add one to 2\nA:", "category": "maths", "split": "test", "reference": ""}
-    assert shown["first"][0] == first
-    assert shown["splits"] == {"test": 1, "train": 1}
+    assert (shown["first"][0], shown["splits"]) == (first, {"test": 1, "train": 1})
     assert not Dataset.objects.exists() and not Upload.objects.exists()
     assert post(world, name="t", **asked).status_code == 201
 
@@ -61,29 +86,32 @@ def test_a_template_names_columns_and_reaches_nothing_else(world):
     assert "makes a prompt of 100,000,000 characters; 1,000,000 are the most" in answer.json()["detail"]
 
 
-@pytest.mark.parametrize(
-    ("file_name", "text", "told"),
-    [
-        ("p.jsonl", '{"text": "a"}\n{"text": \n', "line 2 is broken"),
-        ("p.jsonl", '{"text": "a\\ud800"}', "surrogate"),
-        ("p.jsonl", "[" * 100_000, "not JSON"),
-        ("p.csv", "a,b\n1,2\n", "none of them is known"),
-        ("../p.txt", "x", "ending"),
-    ],
-)
-def test_what_cannot_be_read_is_told_with_its_place(world, file_name, text, told):
-    answer = post(world, name="x", file_name=file_name, text=text)
-    assert answer.status_code == 400
-    assert told in answer.json()["detail"]
+DEEP = '{"messages": [{"role": "user", "content": "a"}], "tools": [' + '{"a":' * 900 + "1" + "}" * 900 + "]}"
+UNREADABLE = [
+    ("p.jsonl", '{"text": "a"}\n{"text": \n', "line 2 is broken"),
+    ("p.jsonl", '{"text": "a\\ud800"}', "surrogate"),
+    ("p.jsonl", "[" * 100_000, "not JSON"),
+    ("p.jsonl", DEEP, "p.jsonl"),
+    ("p.jsonl", '{"messages": [{"role": "user", "content": "a\\u0000"}]}', "NUL"),
+    (
+        "p.jsonl",
+        '{"messages": [{"role": "user", "content": "a"}], "timestamp": "0001-01-01T00:00:00+23:59"}',
+        "p.jsonl",
+    ),
+    ("p.csv", "a,b\n1,2\n", "none of them is known"),
+    ("../p.txt", "x", "ending"),
+]
+
+
+def test_what_cannot_be_read_is_told_with_its_place_and_a_set_is_given_once(world, by):
+    for file_name, text, told in UNREADABLE:
+        answer = post(world, name="x", file_name=file_name, text=text)
+        assert (answer.status_code, told in answer.json()["detail"]) == (400, True)
     assert not Dataset.objects.exists() and not Upload.objects.exists()
-
-
-def test_a_set_is_given_once_and_parquet_and_endless_rows_are_refused_in_words(world, by):
-    upload = make.upload(by, {"p.txt": b"one"})
-    assert post(world, name="x", text="y", upload=str(upload.pk)).status_code == 400
     upload = make.upload(by, {"p.parquet": b"PAR1\x00\xff"})
     answer = post(world, name="x", upload=str(upload.pk))
     assert (answer.status_code, answer.json()["field"]) == (400, "upload")
+    assert post(world, name="x", text="y", upload=str(upload.pk)).status_code == 400
     upload = make.upload(by, {"p.csv": b"text,more\n" + b"x," * 600_000})
     assert "too long for a preview" in post(world, "preview/", upload=str(upload.pk)).json()["detail"]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 
 from decoding.backends.contestants.servers.guard import NOWHERE, allowed
@@ -24,7 +22,8 @@ def post(world, **changes):
 
 
 def test_a_server_is_registered_and_a_worker_is_asked_to_check_it_and_again_once_that_is_over(world, by):
-    answer = post(world, key=KEY, deadline_s=30, dtype="float16")
+    answer = post(world, key=KEY, dtype="float16", url=f"{BODY['url']}/v1")
+    assert answer.json()["url"] == BODY["url"]  # Drafthouse adds the routes
     assert (answer.status_code, answer.json()["state"], answer.json()["has_key"]) == (202, "checking", True)
     assert Job.objects.get().kind == "check-endpoint"
     assert Endpoint.objects.get().spec.rounding == answer.json()["dtype"] == "float16"
@@ -48,14 +47,6 @@ def test_what_cannot_be_a_server_is_refused_in_a_sentence_and_leaves_nothing(wor
     assert (answer.status_code, answer.json()["field"]) == (400, field)
     assert told in answer.json()["detail"]
     assert not Endpoint.objects.exists() and not Job.objects.exists()
-
-
-def test_an_address_with_v1_is_kept_without_it_and_the_page_says_so(world):
-    assert post(world, url="http://127.0.0.1:8080/v1").json()["url"] == "http://127.0.0.1:8080"
-    page = world.page(world.bob)
-    form = {**BODY, "name": "again", "url": "http://127.0.0.1:8080/v1/chat/completions"}
-    shown = page.post("/endpoints/new/", form, follow=True).content.decode()
-    assert "The address is http://127.0.0.1:8080, since Drafthouse adds routes such as /v1/completions." in shown
 
 
 def test_servers_may_be_where_the_operator_lists_them_and_unless_any_are_only_the_operator_adds_those_here(
@@ -119,12 +110,3 @@ def test_a_name_is_taken_until_its_server_is_deleted_and_then_blocks_its_return(
     answer = script.post(f"/api/v1/endpoints/{first['id']}/restore/")
     assert (answer.status_code, answer.json()["code"]) == (409, "name-taken")
     assert "There is a server called theirs already." in answer.json()["detail"]
-
-
-def test_the_page_of_a_server_leads_to_a_form_that_has_chosen_it(world, by):
-    theirs, pair = make.endpoint(by), make.pair(by)
-    page = world.page(world.bob)
-    link = re.search(r'href="(/comparisons/new/[^"]*)"', page.get(f"/endpoints/{theirs.pk}/").content.decode())
-    form = page.get(link[1]).content.decode()
-    assert re.search(r'value="theirs as-started"\s+checked', form)
-    assert re.search(rf'value="{pair.pk}" selected', form)

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 
 import pytest
 from django.urls import reverse
 
-from decoding.backends.without_draft import runnable, those_that_run
+from decoding.backends.without_draft import those_that_run
 from decoding.backends.without_draft import usual as usual_alone
 from decoding.strategies import STRATEGIES
 from tests.kit import make
-from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
 from webapp.registry import services
@@ -64,63 +62,37 @@ def test_a_strategy_that_needs_a_draft_is_refused_and_leaves_nothing(world, alon
     assert not Comparison.objects.exists() and Job.objects.count() == jobs
 
 
-def test_what_studies_and_classifiers_need_a_draft_for_is_refused(world, alone, prompts, by):
-    answer = post(world, "studies/", {"kind": "papers", "pair": str(alone.pk), "dataset": str(prompts.pk)})
-    assert (answer.status_code, answer.json()["field"]) == (400, "pair")
-    assert NO_DRAFT in answer.json()["detail"] and answer.json()["hint"] == "Choose a pair with a draft."
-    assert not Study.objects.exists()
-    body = {"name": "c", "pair": str(alone.pk)}
-    training = post(world, "classifiers/train/", {**body, "dataset": str(prompts.pk)})
-    added = post(world, "classifiers/", {**body, "upload": str(make.upload(by, make.card()).pk)})
-    for answer in (training, added):
+def test_of_studies_and_classifiers_those_of_copies_are_launched_and_those_of_drafts_refused(world, alone, prompts, by):
+    both, named = {"pair": str(alone.pk), "dataset": str(prompts.pk)}, {"pair": str(alone.pk), "name": "c"}
+    drafts, copies = (str(make.upload(by, make.card(**more)).pk) for more in ({}, {"design": "sources"}))
+    for path, body in (
+        ("studies/", {"kind": "papers", **both}),
+        ("classifiers/train/", {**both, **named}),
+        ("classifiers/", {**named, "upload": drafts}),
+    ):
+        answer = post(world, path, body)
         assert (answer.status_code, answer.json()["field"]) == (400, "pair")
         assert NO_DRAFT in answer.json()["detail"]
-    assert not Training.objects.exists() and not Classifier.objects.exists()
-
-
-def test_studies_and_a_classifier_of_copies_are_launched_trained_and_added(world, alone, prompts):
+    assert not Study.objects.exists() and not Training.objects.exists() and not Classifier.objects.exists()
     for asked in ({"kind": "plan", "loads": [1, 2]}, {"kind": "oracle"}, {"kind": "projection"}):
-        body = {**asked, "pair": str(alone.pk), "dataset": str(prompts.pk)}
-        assert post(world, "studies/", body).status_code == 202, asked
-    by, body = world.actor(world.bob), {"name": "c", "pair": str(alone.pk)}
-    training = {**body, "dataset": str(prompts.pk), "design": "sources"}
-    assert post(world, "classifiers/train/", training).status_code == 202
-    upload = make.upload(by, make.card(design="sources"))
-    assert post(world, "classifiers/", {**body, "upload": str(upload.pk)}).status_code == 201
-    asked = make.body(alone, prompts, strategies=["lookup:classifier=newest"])
-    run = post(world, "comparisons/", asked).json()["runs"][-1]
-    assert run["params"]["classifier"] == str(Classifier.objects.get().pk)
+        assert post(world, "studies/", {**asked, **both}).status_code == 202, asked
+    assert post(world, "classifiers/train/", {**both, **named, "design": "sources"}).status_code == 202
+    assert post(world, "classifiers/", {**named, "upload": copies}).status_code == 201
 
 
-def test_pages_of_pair_and_classifier_lead_to_what_the_target_can_run(world, alone, by):
-    """Its button was missing."""
-    client = world.page(world.bob)
-    [link] = re.findall(r'href="(/classifiers/train/[^"]*)"', client.get(f"/pairs/{alone.pk}/").content.decode())
-    shown = " ".join(client.get(html.unescape(link)).content.decode().split())
-    assert f'<option value="{alone.pk}" selected>' in shown and '<option value="sources" selected>' in shown
-    card = make.card(design="sources", thresholds={"copied": 0.2})
-    made = classifying.add_classifier(name="c", pair=alone, upload=make.upload(by, card), by=by)
-    asked = client.get(f"/classifiers/{made.pk}/").context["comparison"]
-    uses = {value for name, value in asked if name == "use"}
-    assert "suffix" in uses <= set(runnable()) and ("suffix.classifier", str(made.pk)) in asked
-
-
-def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world, alone, prompts):
-    by, ours = world.actor(world.bob), {"name": "c", "by": world.actor(world.bob)}
+def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world, alone, prompts, by):
     body = make.body(alone, prompts, strategies=["suffix:classifier=newest"])
-    other, draft = make.pair(by), make.model(by, "draft", layers=1)
+    draft = make.model(by, "draft", layers=1)
     paired = services.add_pair(name="paired", target=alone.target, draft=draft, by=by)
-    for pair, design in ((other, "sources"), (paired, "ours")):
-        classifying.add_classifier(pair=pair, upload=make.upload(by, make.card(design=design)), **ours)
+    for pair, design in ((make.pair(by), "sources"), (paired, "ours")):
+        classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card(design=design)), by=by)
     refused = post(world, "comparisons/", body)
     assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
     assert "Train one with the design `sources`." in refused.json()["hint"]
-    assert not Comparison.objects.exists()
-    made = classifying.add_classifier(pair=paired, upload=make.upload(by, make.card(design="sources")), **ours)
+    card = make.upload(by, make.card(design="sources"))
+    made = classifying.add_classifier(name="c", pair=paired, upload=card, by=by)
     answer = post(world, "comparisons/", body)
     assert (answer.status_code, answer.json()["runs"][-1]["params"]["classifier"]) == (202, str(made.pk))
-    page = world.page(world.bob).get(f"/comparisons/new/?pair={alone.pk}")
-    assert f'<option value="{made.pk}">c</option>' in page.content.decode()
 
 
 def test_forms_offer_only_what_runs_and_say_why(world, alone, prompts):
@@ -141,12 +113,3 @@ def test_forms_offer_only_what_runs_and_say_why(world, alone, prompts):
     shown = " ".join(world.page(world.bob).get("/studies/new/?kind=papers").content.decode().split())
     assert f'<option value="{alone.pk}" disabled>alone: target (no draft)</option>' in shown
     assert f'<option value="{paired.pk}" selected>pair: target / draft</option>' in shown  # the only one to choose
-
-
-def test_a_demo_of_a_target_alone_shows_what_copies_bring(by):
-    """It used to run nothing but the baseline."""
-    make.target_alone(by, name=demo.STARTER)
-    make.dataset(by, count=demo.PROMPTS, name=f"{demo.STARTER} code")
-    made = demo.launch(by=by)
-    assert [run.choice for run in made.runs.all()] == usual_alone()
-    assert any(run.choice.spec.copies_only for run in made.runs.all())

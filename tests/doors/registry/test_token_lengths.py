@@ -59,19 +59,6 @@ def test_only_who_may_count_writes_and_a_cancelled_count_may_be_asked_for_again(
     assert TokenLengths.objects.get().document is None
 
 
-@pytest.mark.parametrize(
-    ("found", "bars"),
-    [
-        ([1, 1, 2], [(1, 2, 2), (2, 3, 1)]),
-        ([990, 1010], [(990, 991, 1), *((n, n + 1, 0) for n in range(991, 1010)), (1010, 1011, 1)]),
-    ],
-)
-def test_bars_have_one_round_width_and_hold_every_prompt(found, bars):
-    document = lengths.document_of(found, (None, None))
-    assert [(bar["low"], bar["high"], bar["count"]) for bar in document["histogram"]] == bars
-    assert document["over"]["target"]["count"] == 0  # a model that does not say what it can hold is not exceeded
-
-
 def test_the_page_counts_waits_and_shows_them(world, asked):
     client = world.page(world.bob)
     address = f"/datasets/{Dataset.objects.get().pk}/"

@@ -24,9 +24,9 @@ from worker.jobs.unpack import work
 from worker.pulse import Hold
 
 
-def zipped(*files: tuple[str, bytes], method=zipfile.ZIP_DEFLATED) -> bytes:
+def zipped(*files: tuple[str | zipfile.ZipInfo, bytes]) -> bytes:
     buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", method) as archive:
+    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files:
             archive.writestr(name, content)
     return buffer.getvalue()
@@ -72,27 +72,21 @@ def packed(world, name: str, content: bytes) -> Upload:
     return services.complete(upload=upload, by=by)
 
 
-def test_the_upload_says_that_it_is_being_unpacked_and_nothing_uses_it_meanwhile(world):
-    upload = packed(world, "p.zip", zipped(("p.txt", b"one")))
-    client = world.api(world.bob)
+def test_an_upload_is_used_only_once_it_is_unpacked_and_a_refused_one_tells_why_and_stays_refused(world, unpack):
+    upload, client = packed(world, "p.zip", zipped(("p.txt", b"one"))), world.api(world.bob)
     again = client.post(f"/api/v1/uploads/{upload.pk}/complete/")
-    assert (again.status_code, again.json()["state"], again["Location"]) == (
-        202, "unpacking", f"http://testserver/api/v1/uploads/{upload.pk}/"
-    )  # fmt: skip
+    assert (again.status_code, again.json()["state"]) == (202, "unpacking")
+    assert again["Location"].endswith(f"/api/v1/uploads/{upload.pk}/")
     assert Job.objects.filter(kind="unpack").count() == 1
     early = client.post("/api/v1/datasets/", {"name": "x", "upload": str(upload.pk)})
     assert (early.status_code, early.json()["code"]) == (409, "upload-is-unpacking")
-
-
-def test_a_refused_upload_tells_why_and_stays_refused(world, unpack):
+    assert client.delete(f"/api/v1/uploads/{upload.pk}/").status_code == 204
     with pytest.raises(Refused):
         unpack("x.zip", b"PK\x03\x04 torn")
-    client = world.api(world.bob)
     (row,) = client.get("/api/v1/uploads/").json()["results"]
     assert row["state"] == "refused" and "x.zip cannot be unpacked" in row["reason"]
     assert client.post(f"/api/v1/uploads/{row['id']}/complete/").json()["code"] == "upload-is-refused"
-    used = client.post("/api/v1/models/", {"name": "x", "upload": row["id"]}).json()
-    assert used["code"] == "upload-is-refused" and "cannot be unpacked" in used["detail"]
+    assert client.post("/api/v1/models/", {"name": "x", "upload": row["id"]}).json()["code"] == "upload-is-refused"
 
 
 def test_unpacking_is_put_down_when_it_is_cancelled_and_can_be_asked_for_again_or_thrown_away(world):
@@ -120,40 +114,42 @@ def test_a_zip_and_a_tar_take_the_place_of_their_files_whatever_their_directory_
         assert unpack("x.zip", bytes(content))["a.json"] <= 5000
 
 
-@pytest.mark.parametrize("name", ["../evil", "/etc/passwd", "C:evil"])
-def test_zip_slip_is_refused_in_zip_and_tar(unpack, name):
-    for archive, content in (("x.zip", zipped((name, b"x"))), ("x.tar.gz", tarred((tarfile.TarInfo(name), b"x")))):
-        with pytest.raises(Refused, match="file name"):
-            unpack(archive, content)
-
-
 def link(kind: bytes) -> tarfile.TarInfo:
     info = tarfile.TarInfo("link")
     info.type, info.linkname = kind, "/etc/passwd"
     return info
 
 
-@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.LNKTYPE, tarfile.CHRTYPE, tarfile.FIFOTYPE])
-def test_links_and_devices_in_a_tar_are_refused(unpack, kind):
-    with pytest.raises(Refused, match="link or a device"):
-        unpack("x.tar.gz", tarred((link(kind), b"")))
+def linked_zip() -> bytes:
+    info = zipfile.ZipInfo("link")
+    info.external_attr = (stat.S_IFLNK | 0o777) << 16
+    return zipped((info, b"/etc/passwd"))
 
 
-def test_links_encryption_and_one_name_twice_are_refused(unpack):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        info = zipfile.ZipInfo("link")
-        info.external_attr = (stat.S_IFLNK | 0o777) << 16
-        archive.writestr(info, "/etc/passwd")
-    with pytest.raises(Refused, match="holds a link"):
-        unpack("x.zip", buffer.getvalue())
-    with pytest.raises(Refused, match="twice"):
-        unpack("x.tar", tarred((tarfile.TarInfo("a"), b"1"), (tarfile.TarInfo("A"), b"2"), mode="w"))
+def encrypted() -> bytes:
     content = bytearray(zipped(("a.json", b"{}")))
     for mark, at in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         content[content.index(mark) + at] |= 1
-    with pytest.raises(Refused, match="encrypted"):
-        unpack("x.zip", bytes(content))
+    return bytes(content)
+
+
+EVIL = ("../evil", "/etc/passwd", "C:evil")
+HOSTILE = [
+    *(("x.zip", zipped((name, b"x")), "file name") for name in EVIL),
+    *(("x.tar.gz", tarred((tarfile.TarInfo(name), b"x")), "file name") for name in EVIL),
+    *(("x.tgz", tarred((link(kind), b"")), "link or a device") for kind in (tarfile.SYMTYPE, tarfile.LNKTYPE)),
+    *(("x.tgz", tarred((link(kind), b"")), "link or a device") for kind in (tarfile.CHRTYPE, tarfile.FIFOTYPE)),
+    ("x.zip", linked_zip(), "holds a link"),
+    ("x.zip", encrypted(), "encrypted"),
+    ("x.tar", tarred((tarfile.TarInfo("a"), b"1"), (tarfile.TarInfo("A"), b"2"), mode="w"), "twice"),
+    ("x.tar.gz", b"\x1f\x8b torn", "archive"),
+]
+
+
+def test_paths_that_lead_out_links_encryption_and_one_name_twice_are_refused(unpack):
+    for name, content, told in HOSTILE:
+        with pytest.raises(Refused, match=told):
+            unpack(name, content)
 
 
 def test_bombs_are_refused_while_they_unpack(unpack):

@@ -11,10 +11,9 @@ from django.utils import timezone
 
 from tests.kit import make
 from tests.kit.uploads import CHUNK, manifest, sha
-from webapp.uploads import chunks, services
+from webapp.uploads import services
 from webapp.uploads.models import Chunk, Upload, UploadedFile
 from webapp.uploads.reading import FileReader, whole
-from webapp.uploads.storing import StoreAway
 
 in_both_stores = pytest.mark.usefixtures("storage")
 
@@ -118,16 +117,6 @@ def test_what_is_kept_again_while_the_sweep_is_at_work_stays(world, by, stored):
     kept = UploadedFile.objects.get(path="b.txt")
     assert stored() == [chunk.sha256 for chunk in Chunk.objects.all()] == kept.chunks
     assert whole(kept, world.team.pk, longest=100) == b"the same"
-
-
-def test_a_chunk_that_the_store_will_not_let_go_is_still_counted(world, bucket, settings):
-    services.keep(team=world.team, name="old", files=[("a.txt", b"the same")], by=world.actor(world.bob))
-    Upload.objects.all().delete()
-    Chunk.objects.update(created=timezone.now() - timedelta(days=8))
-    settings.S3_BUCKET = "no-such-bucket"
-    with pytest.raises(StoreAway):
-        chunks.sweep(world.team)
-    assert Chunk.objects.exists()
 
 
 @in_both_stores

@@ -78,13 +78,3 @@ def test_what_nobody_asked_for_again_is_swept_after_a_day(world, begun, bucket, 
     monkeypatch.setattr(timezone, "now", lambda: tomorrow)
     services.sweep()
     assert keys(bucket) == []
-
-
-def test_a_bucket_that_is_not_there_is_told_in_words(world, bucket, settings):
-    settings.S3_BUCKET = "no-such-bucket"
-    begun = world.api(world.bob).post("/api/v1/uploads/", manifest(a_bin=WEIGHTS)).json()
-    told = world.api(world.bob).put(
-        f"/api/v1/uploads/{begun['id']}/chunks/{sha(WEIGHTS)}/", WEIGHTS, content_type="application/octet-stream"
-    )
-    assert (told.status_code, told.json()["code"]) == (503, "store-away")
-    assert "NoSuchBucket" in told.json()["detail"]

@@ -29,7 +29,6 @@ def test_no_address_asks_more_when_there_is_more(world):
             found[at] = len(asked)
         return found
 
-    counts()  # what is asked only once is asked now
     before = counts()
     more_of_everything(world)
     after = counts()  # a form with one pair shows its plan at once, so it asks less when there are several

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.kit.postgres import Server
-from tests.machines.backup.lab import COMMAND, Forks, Lab
-
-
-@pytest.fixture(scope="session", autouse=True)
-def forks() -> Iterator[None]:
-    forks = Forks()
-    Lab.run_code = forks.run
-    yield
-    forks.end()
+from tests.machines.backup.lab import COMMAND, Lab
 
 
 @pytest.fixture(scope="session")

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar
+from tempfile import TemporaryDirectory
+from typing import Any
 
 ROOT = Path(__file__).parents[3]
 DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
@@ -51,29 +53,37 @@ print(json.dumps(found))
 """
 
 
-class Forks:
-    """Processes that need not import Django again, because they are forks of one that has."""
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload(
+    ["django.core.management", "django.db.backends.postgresql.base", "django.db.backends.sqlite3.base",
+     "django.db.migrations.executor", "django.test", "environ", "psycopg_pool", "decoding.public"]
+)  # fmt: skip
 
-    def __init__(self) -> None:
-        command = [sys.executable, "-m", "tests.machines.backup.forking"]
-        self._parent = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=ROOT)
 
-    def run(self, code: str, *arguments: str, env: dict[str, str], cwd: str) -> tuple[int, str, str]:
-        """Return the exit code, and what the fork wrote to standard output and standard error."""
-        asked = {"code": code, "argv": ["-c", *arguments], "env": env, "cwd": cwd}
-        assert self._parent.stdin and self._parent.stdout
-        self._parent.stdin.write(json.dumps(asked) + "\n")
-        self._parent.stdin.flush()
-        exit_code, out, err = json.loads(self._parent.stdout.readline())
-        return exit_code, out, err
+def run_code(code: str, *arguments: str, env: dict[str, str], cwd: str) -> tuple[int, str, str]:
+    """Run code in a fork that need not import Django: 0.06 s of CPU, where a new process takes 0.55 s. Return the exit
+    code, and what it wrote to standard output and standard error."""
+    with TemporaryDirectory() as folder:
+        files = Path(folder, "out"), Path(folder, "err")
+        fork = FORKS.Process(target=_become, args=(code, ["-c", *arguments], env, cwd, files))
+        fork.start()
+        fork.join()
+        out, err = (file.read_text() for file in files)
+        return int(fork.exitcode or 0), out, err
 
-    def end(self) -> None:
-        self._parent.communicate(timeout=DEADLINE)
+
+def _become(code: str, argv: list[str], env: dict[str, str], cwd: str, files: Sequence[Path]) -> None:
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(cwd)
+    sys.argv = argv
+    for descriptor, file in enumerate(files, 1):
+        os.dup2(os.open(file, os.O_WRONLY | os.O_CREAT), descriptor)
+    exec(code, {"__name__": "__main__"})
 
 
 @dataclass
 class Lab:
-    run_code: ClassVar[Callable[..., tuple[int, str, str]]]  # of `Forks`
     folder: Path
     database: str = ""  # URL; empty: SQLite in the folder
     more: dict[str, str] = field(default_factory=dict)
@@ -93,7 +103,7 @@ class Lab:
 
     def python(self, code: str, *arguments: str) -> str:
         code = f"import django; django.setup()\n{code}"
-        exit_code, out, err = self.run_code(code, *arguments, env=self.env, cwd=str(ROOT))
+        exit_code, out, err = run_code(code, *arguments, env=self.env, cwd=str(ROOT))
         assert exit_code == 0, err[-3000:]
         return out.strip()
 
@@ -132,7 +142,7 @@ class Lab:
     def run(self, command: str, *arguments: str | Path) -> tuple[int, str]:
         """The exit code, and all that was said."""
         code = f"import runpy; runpy.run_module({MODULE!r}, run_name='__main__')"
-        exit_code, out, err = self.run_code(code, *self._words(command, *arguments), env=self.env, cwd="/")
+        exit_code, out, err = run_code(code, *self._words(command, *arguments), env=self.env, cwd="/")
         return exit_code, f"{out}{err}"
 
     def do(self, command: str, *arguments: str | Path) -> str:

@@ -51,7 +51,7 @@ folder, left = Path(sys.argv[1]), int(sys.argv[2])
 
 def look(event, arguments):
     global left
-    if event in ("os.rename", "os.remove", "os.rmdir"):
+    if event in ("os.rename", "os.remove", "os.rmdir") and str(arguments[0]).startswith(str(folder)):
         left -= 1
         if not left:
             os.kill(os.getpid(), signal.SIGKILL)

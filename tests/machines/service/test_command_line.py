@@ -6,9 +6,6 @@ import html
 import json
 import re
 import subprocess
-import sys
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -95,25 +92,3 @@ def test_a_folder_is_sent_once_and_nothing_of_it_twice(request, run, address, tm
         told = run(line)
         assert told.returncode == 3 and "The same command goes on" in told.stderr
         assert "the bucket answers 404" in told.stderr and "Signature" not in told.stderr
-
-
-def test_a_proxy_with_nobody_behind_it_is_a_service_that_does_not_answer(run):
-    class Proxy(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_error(502)
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Proxy) as server:
-        threading.Thread(target=server.serve_forever).start()
-        away = run(f"./drafthouse ask GET http://127.0.0.1:{server.server_port}/api/v1/me/")
-        server.shutdown()
-    assert away.returncode == 3 and "does not answer: 502 Bad Gateway" in away.stderr
-
-
-def test_the_python_that_a_form_shows_ends_with_the_servers_sentence(run, address, world, tmp_path):  # noqa: F811
-    page = world.page(world.bob).get("/pairs/new/").content.decode()
-    sample = html.unescape(re.sub(r"<[^>]+>", "", re.search(r'data-part="python">(.*?)</pre>', page, re.DOTALL)[1]))
-    script = tmp_path / "sample.py"
-    script.write_text(sample.replace("http://testserver", address))
-    refused = run(f"{sys.executable} {script}", scope="read")
-    assert refused.returncode == 1 and "Traceback" not in refused.stderr
-    assert refused.stderr.startswith("403 ") and "may only read; this needs submit." in refused.stderr

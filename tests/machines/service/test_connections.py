@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-import asyncio
 import socket
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 import uvicorn
 from websockets.sync.client import connect
 
+from tests.kit.processes import until
 from webapp.config.connections import Config, Limits
 from webapp.config.server import configured, listen
+from webapp.core.proxies import networks
 
 PATIENCE = 300  # s; nothing here takes that long, it only keeps a failure from hanging
 SHORT = Limits(sending_s=0.3, bytes_per_s=10_000, reading_s=0.5, connections=6, connections_each=3)
@@ -50,32 +51,24 @@ async def converse(receive: Any, send: Any) -> None:
 class Serving:
     """A server in a thread of its own, and how to reach it from any of this machine's addresses."""
 
-    def __init__(self, limits: Limits) -> None:
-        self.config: Config = configured(read_all, limits)
+    def __init__(self) -> None:
+        self.config: Config = configured(read_all, SHORT)
         self.config.load()
         self.server = uvicorn.Server(self.config)
-        self.listener = listen("127.0.0.1", 0)
-        self.port = self.listener.getsockname()[1]
-        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [self.listener]})
+        listener = listen("127.0.0.1", 0)
+        self.port = listener.getsockname()[1]
+        self.thread = threading.Thread(target=self.server.run, kwargs={"sockets": [listener]})
         self.lines = ExitStack()
 
     def line(self, source: str = "127.0.0.1") -> socket.socket:
         made = socket.create_connection(("127.0.0.1", self.port), PATIENCE, (source, 0))
         return self.lines.enter_context(made)
 
-    def until(self, found: Callable[[], bool]) -> None:
-        """Wait for the server's loop to see it."""
 
-        async def look() -> None:
-            while not found():
-                await asyncio.sleep(0.01)
-
-        asyncio.run(asyncio.wait_for(look(), PATIENCE))
-
-
-@contextmanager
-def serving(limits: Limits) -> Iterator[Serving]:
-    it = Serving(limits)
+@pytest.fixture
+def web(settings: Any) -> Iterator[Serving]:
+    settings.PROXIES = networks(["127.0.0.5"])
+    it = Serving()
     it.thread.start()
     try:
         with it.lines:
@@ -83,12 +76,6 @@ def serving(limits: Limits) -> Iterator[Serving]:
     finally:
         it.server.should_exit = True
         it.thread.join(PATIENCE)
-
-
-@pytest.fixture
-def web() -> Iterator[Serving]:
-    with serving(SHORT) as it:
-        yield it
 
 
 def everything(line: socket.socket) -> bytes:
@@ -157,7 +144,7 @@ def test_a_long_body_that_keeps_coming_has_the_time_it_takes(web):
 def test_who_reads_nothing_of_a_long_answer_is_cut_off_socket_or_not(web):
     line = web.line()
     line.sendall(b"GET /much HTTP/1.1\r\nHost: x\r\n\r\n")
-    web.until(lambda: not web.config.by_address)
+    until(lambda: not web.config.by_address, "the end of the line")
     line = web.line()
     line.sendall(
         b"GET / HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
@@ -165,7 +152,12 @@ def test_who_reads_nothing_of_a_long_answer_is_cut_off_socket_or_not(web):
     )
     assert line.recv(65536).startswith(b"HTTP/1.1 101 ")
     line.sendall(b"\x81\x84\0\0\0\0much")  # a text, masked with zeros
-    web.until(lambda: not web.config.by_address)
+    until(lambda: not web.config.by_address, "the end of the line")
+
+
+def test_a_proxy_may_have_more_connections_than_one_client(web):
+    for _ in range(SHORT.connections_each + 1):
+        assert asked(web.line("127.0.0.5")).startswith(b"HTTP/1.1 200 ")
 
 
 def test_one_address_has_only_so_many_connections_and_all_together_too(web):
@@ -173,18 +165,9 @@ def test_one_address_has_only_so_many_connections_and_all_together_too(web):
         assert asked(web.line(source)).startswith(b"HTTP/1.1 200 ")
     refused = everything(web.line())
     assert refused.startswith(b"HTTP/1.1 429 ") and b"retry-after: 10" in refused
-    web.until(lambda: web.config.by_address.total() == 5)
+    until(lambda: web.config.by_address.total() == 5, "the end of the refused line")
     assert asked(web.line("127.0.0.4")).startswith(b"HTTP/1.1 200 ")
     assert everything(web.line("127.0.0.9")).startswith(b"HTTP/1.1 503 ")
-
-
-def test_a_proxy_may_have_more_connections_than_one_client(settings):
-    from webapp.core.proxies import networks
-
-    settings.PROXIES = networks(["127.0.0.1"])
-    with serving(SHORT) as web:
-        for _ in range(5):
-            assert asked(web.line()).startswith(b"HTTP/1.1 200 ")
 
 
 def test_a_socket_outlives_every_clock_of_a_request_and_leaves_room_for_another_when_it_ends(web):
@@ -193,4 +176,4 @@ def test_a_socket_outlives_every_clock_of_a_request_and_leaves_room_for_another_
             socket_.recv(3 * SHORT.sending_s)
         socket_.send("still here")
         assert socket_.recv(PATIENCE) == "still here"
-    web.until(lambda: not web.config.by_address)
+    until(lambda: not web.config.by_address, "the end of the line")

@@ -87,23 +87,6 @@ def test_addresses_are_honoured_and_go_before_single_settings(tmp_path, given):
     assert environment.broker() == "unix:///run/s"
 
 
-def test_every_secret_may_lie_in_a_file(tmp_path, given):
-    given()
-    kept = {"DRAFTHOUSE_SECRET_KEY": "a key", "DRAFTHOUSE_TOKEN_PEPPER": "a pepper", "REDIS_URL": "redis://broker",
-            "DATABASE_URL": f"sqlite:///{tmp_path}/x.sqlite3", "AWS_SECRET_ACCESS_KEY": "a/key+"}  # fmt: skip
-    for name, value in kept.items():
-        (tmp_path / name).write_text(f"{value}\n")
-    files = {f"{name}_FILE": str(tmp_path / name) for name in kept}
-    code = """
-from webapp.config import settings; import boto3
-print(settings.SECRET_KEY, settings.TOKEN_PEPPER, settings.REDIS_URL, settings.DATABASES["default"]["NAME"], sep="\\n")
-print(boto3.Session().get_credentials().secret_key)"""
-    environment = {**os.environ, "DRAFTHOUSE_DATA": str(tmp_path), "AWS_ACCESS_KEY_ID": "id", **files}
-    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environment, capture_output=True, text=True)
-    told = ["a key", "a pepper", "redis://broker", f"{tmp_path}/x.sqlite3", "a/key+"]
-    assert done.stdout.splitlines() == told, done.stderr
-
-
 @pytest.mark.parametrize(
     ("variables", "told"),
     [

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from tests.kit.postgres import Server
-from tests.kit.up import until
+from tests.kit.processes import until
 from tests.kit.web import ROOT, prepare, web
 from webapp.core.postgres import Impatient
 

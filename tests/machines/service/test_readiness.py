@@ -6,7 +6,6 @@ import json
 import socket
 import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from django.core.management import call_command
 from django.db import connection
 from django.db.migrations.recorder import MigrationRecorder
 
-from tests.kit.servers.authority import HERE, Authority
 from tests.kit.stores import bucket, s3_server  # noqa: F401
 from webapp.config import readiness, status
 from webapp.config.door import Door
@@ -80,22 +78,6 @@ def test_without_the_store_the_rest_is_served_and_the_reason_is_told(db, setting
     assert (told["ready"], told["degraded"]) == (True, True)
     assert "(NoSuchBucket). Ask the operator to check the name of the bucket" in told["reason"]
     assert any("(NoSuchBucket)" in warning for warning in status.system()["warnings"])
-
-
-def test_a_store_whose_certificate_an_authority_of_ones_own_signed(settings, monkeypatch, tmp_path):
-    """boto3 does not ask the system whom to trust."""
-    store, authority = next(part for part in readiness.PARTS if part.name == "store"), Authority(tmp_path)
-    monkeypatch.delenv("AWS_CA_BUNDLE", raising=False)
-    with ThreadingHTTPServer((HERE, 0), BaseHTTPRequestHandler) as server:
-        server.socket = authority.tls().wrap_socket(server.socket, server_side=True)
-        threading.Thread(target=server.serve_forever).start()
-        settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", f"https://{HERE}:{server.server_port}"
-        told = store.ask().result(GENEROUS)
-        assert "certificate is not trusted" in told and "AWS_CA_BUNDLE" in told
-        monkeypatch.setenv("AWS_CA_BUNDLE", str(authority.file))
-        settings.S3_BUCKET = "others"  # a new client
-        assert "The object store refuses (501)" in store.ask().result(GENEROUS)  # as BaseHTTPRequestHandler answers
-        server.shutdown()
 
 
 def test_a_machine_whose_static_files_are_not_collected_serves_no_page(db, settings, tmp_path):
