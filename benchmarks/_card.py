@@ -19,9 +19,8 @@ from benchmarks._pair_shapes import PAIRS, PairShape
 from decoding.models.devices import name_of, wait_for
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.model import FastModel
-from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.runner import FastRunner
-from decoding.models.fast.shape import shape_of
+from decoding.models.fast.shape import expected_tensors, shape_of
 from decoding.models.fast.weights import weights_of
 
 # GB/s by what a device's name begins with behind "NVIDIA ", the longer name first

@@ -25,6 +25,7 @@ sys.dont_write_bytecode = False
 
 QUICK = {"laws", "parts"}
 NEEDS = {program.mark for program in PROGRAMS} | {"gpu", "peer", "proxy", "slow"}
+pytest_plugins = ["tests.clock"]
 skipped: Counter[Program] = Counter()
 
 

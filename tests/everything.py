@@ -24,16 +24,18 @@ CHECKS: dict[str, list[str]] = {
 }
 # A third of the suite's time is waiting for other processes, so three at once keep two cores busy. Modules stay whole
 # and begin in the order of tests/conftest.py: the long ones first.
-TOGETHER = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder"]
-OPTIONS = {"--quick", "--deep"}  # of tests/conftest.py, which keep the run whole
+TOGETHER = ["-n", "3", "--dist", "loadscope", "--no-loadscope-reorder", "--time-left"]
+TOGETHER += ["-o", "console_output_style=classic"]  # pytest's own percents would stand beside ours
+OPTIONS = {"--quick", "--deep", "--slowest"}  # of tests/conftest.py and tests/clock.py, which keep the run whole
 FEW = 3  # failed tests that run once more, alone
 HELP = f"""\
-usage: ./drafthouse test [--quick | --deep] [PYTEST ARGUMENT …]
+usage: ./drafthouse test [--quick | --deep] [--slowest] [PYTEST ARGUMENT …]
 
 Run {", ".join(CHECKS)} and every test.
 
   --quick     of the tests only laws, parts and 12 smoke tests of machines: before each commit
   --deep      thousands of cases for each law in place of hundreds
+  --slowest   show at the end which tests, fixtures and modules took the most CPU seconds
 
 With other arguments, run pytest alone with these: ./drafthouse test tests/parts -k stopping
 

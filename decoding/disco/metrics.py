@@ -1,5 +1,5 @@
-"""Quality of a classifier's probabilities: F1, calibration and so on, and the points of the ROC, precision-recall and
-reliability curves."""
+"""Quality of a classifier's probabilities: F1, calibration and so on, and the points of the ROC and reliability
+curves."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class Metrics:
     bce: float
     reliability: list[tuple[float, float, int]]  # per bin: mean probability, share accepted, tokens
     roc: list[tuple[float, float]]  # false positive rate, true positive rate
-    pr: list[tuple[float, float]]  # recall, precision
 
 
 def measure(probabilities: Tensor, labels: Tensor, threshold: float = 0.5, points: int = 101) -> Metrics:
@@ -34,7 +33,7 @@ def measure(probabilities: Tensor, labels: Tensor, threshold: float = 0.5, point
     precision = true / max(1, int(chosen.sum()))
     recall = true / max(1e-12, float(y.sum()))
     thresholds = torch.linspace(0, 1, points, dtype=torch.float64)
-    true_rates, false_rates, precisions = _curves(p, y, thresholds)
+    true_rates, false_rates = _curves(p, y, thresholds)
     clipped = p.clamp(1e-7, 1 - 1e-7)
     reliability = _reliability(p, y)
     return Metrics(
@@ -48,7 +47,6 @@ def measure(probabilities: Tensor, labels: Tensor, threshold: float = 0.5, point
         bce=float(-(y * clipped.log() + (1 - y) * (1 - clipped).log()).mean()),
         reliability=reliability,
         roc=list(zip(false_rates, true_rates, strict=True)),
-        pr=list(zip(true_rates, precisions, strict=True)),
     )
 
 
@@ -62,7 +60,7 @@ def area_under_roc(p: Tensor, y: Tensor) -> float:
     return float((positive * (below + negative / 2)).sum()) / pairs if pairs else float("nan")
 
 
-def _curves(p: Tensor, y: Tensor, thresholds: Tensor) -> tuple[list[float], list[float], list[float]]:
+def _curves(p: Tensor, y: Tensor, thresholds: Tensor) -> tuple[list[float], list[float]]:
     order = p.argsort()
     ordered = p[order].contiguous()
     from_there = torch.cat((y[order].flip(0).cumsum(0).flip(0), torch.zeros(1, dtype=torch.float64)))
@@ -70,8 +68,7 @@ def _curves(p: Tensor, y: Tensor, thresholds: Tensor) -> tuple[list[float], list
     true, chosen = from_there[first], (len(p) - first).double()
     true_rates = true / max(1e-12, float(y.sum()))
     false_rates = (chosen - true) / max(1e-12, float((1 - y).sum()))
-    precisions = torch.where(chosen > 0, true / chosen.clamp(min=1), 1.0)
-    return true_rates.tolist(), false_rates.tolist(), precisions.tolist()
+    return true_rates.tolist(), false_rates.tolist()
 
 
 def _reliability(p: Tensor, y: Tensor) -> list[tuple[float, float, int]]:

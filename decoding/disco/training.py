@@ -90,13 +90,11 @@ def train(
     seed: int = 0,
     columns: Sequence[str] = features.QUICK,
     hidden: int = HIDDEN,
-    start: Layers | None = None,
     kind: str = "drafted",
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> DraftClassifier:
     """Fit on `training`, stop when the loss on `held_out` no longer improves, then calibrate on `held_out`. `columns`
-    are the features to use. `start` is another pair's network with as many units, to begin from. `kind` names the
-    tokens if they do not suffice."""
+    are the features to use. `kind` names the tokens if they do not suffice."""
     _check(training, held_out, kind)
     allowed = torch.tensor([name in columns for name in features.NAMES], dtype=torch.float32)
     mean, spread = training.rows.mean(0), training.rows.std(0)
@@ -108,20 +106,12 @@ def train(
         torch.randn(1, hidden, generator=dice) * (1 / hidden) ** 0.5,
         torch.zeros(1),
     ]
-    if start:
-        weights = _unfolded(start, mean, scale)
     best = _fit(
         weights, (training.rows - mean) * scale, training, (held_out.rows - mean) * scale, held_out, dice, on_progress
     )
     weight, bias, out, out_bias = best
     folded = Layers(weight * scale, bias - (weight * scale) @ mean, out, out_bias)
     return DraftClassifier(folded.scaled(*platt(DraftClassifier(folded), held_out)))
-
-
-def _unfolded(start: Layers, mean: Tensor, scale: Tensor) -> list[Tensor]:
-    """Weights that answer as `start` does, for rows standardised by `mean` and `scale`."""
-    hidden = torch.where(scale > 0, start.hidden / scale.clamp(min=1e-12), 0.0)
-    return [hidden, start.hidden_bias + start.hidden @ mean, start.out.clone(), start.out_bias.clone()]
 
 
 def can_teach(part: Labelled) -> bool:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 # `events.Backup` is what then drafted
-WantedBackup = Literal["auto", "neural", "ngram", "random", "copy", "copy-or-random"]
+WantedBackup = Literal["auto", "neural", "ngram", "random", "copy"]
 
 
 MOST_BRANCHES = 16  # that one text asks for if their number is left open

@@ -82,7 +82,7 @@ def load(
                 weights = weights_of(facts.shape, TensorFiles(facts.files))
                 made = FastModel(facts.shape, weights, dtype=dtype, context=context, device=device)
             else:
-                made = TransformersModel(_model(facts, dtype, device), context)
+                made = TransformersModel(_model(facts, dtype, device), context, facts.kv_values_per_token or 0)
             return LoadedModel(tokenizer, facts.end_tokens, facts, made.new_runner())
     except SafetensorError as error:
         raise BadCheckpoint(f"The weights of {facts.path} cannot be read ({error}). Copy them again.") from None
@@ -136,16 +136,11 @@ def check_family(facts: ModelFolder) -> None:
 
     if facts.shape is not None or facts.family in KNOWN:
         return
-    senses = [name for name, part in SENSES.items() if part in facts.config]
-    what = f" for {' and '.join(senses)}" if senses else ""
     raise BadCheckpoint(
         f"transformers {transformers.__version__} cannot load {facts.path} as a language model: it is a "
-        f"{facts.family!r:.40}{what}. Choose a model for text alone. Only architectures that transformers itself knows "
+        f"{facts.family!r:.40}. Choose a model for text alone. Only architectures that transformers itself knows "
         "are run, never code that comes with a model."
     )
-
-
-SENSES = {"pictures": "vision_config", "sound": "audio_config"}
 
 
 def _model(facts: ModelFolder, dtype: str, device: torch.device) -> Any:

@@ -24,8 +24,7 @@ from decoding.models.config_bounds import (
     parts,
     text_part,
 )
-from decoding.models.fast.names import expected_tensors
-from decoding.models.fast.shape import Shape, shape_of
+from decoding.models.fast.shape import Shape, expected_tensors, shape_of
 from decoding.models.files import LARGEST_CONFIG, check_files, read_json, refuse_gguf, samples
 from decoding.models.gguf.origin import GgufOrigin, origin_of
 from decoding.models.kinds import other_kind, quantization_of

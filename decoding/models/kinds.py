@@ -13,10 +13,7 @@ from decoding.models.config_bounds import text_part
 
 ADAPTER, PIPELINE = "adapter_config.json", "model_index.json"
 DEQUANTISED = "mxfp4"  # the format, as config.json names it, whose numbers transformers runs exactly
-HEADS = {  # by a part of the architecture's name
-    "eagle3": "EAGLE-3", "eagle": "EAGLE", "medusa": "Medusa", "dflash": "DFlash", "dspark": "DSpark", "hydra": "Hydra",
-    "mlpspeculator": "MLP speculator", "mtpmodel": "MTP",
-}  # fmt: skip
+HEADS = re.compile("eagle|medusa|dflash|dspark|hydra|mlpspeculator|mtpmodel")  # in the names of architectures
 FLOATS_OF_8_BITS = re.compile(r"F8_|F4|F6")
 
 
@@ -30,23 +27,17 @@ def other_kind(names: Collection[str], config: Mapping[str, Any]) -> tuple[str, 
         )
     if PIPELINE in names:
         return "is a pipeline of diffusers, which continues no text", "Choose a language model (…ForCausalLM)."
-    if head := _head(config):
+    if _is_head(config):
         return (
-            f"is a draft head ({head}), which reads states of its target and cannot run alone",
+            "is a draft head, which reads states of its target and cannot run alone",
             "Start its target with it as a server, such as vLLM, and compare that server. Or take a draft model.",
         )
     return None
 
 
-def _head(config: Mapping[str, Any]) -> str:
-    told = [config.get("speculators_model_type"), *_texts(config.get("architectures"))]
-    plain = [re.sub(r"[^a-z0-9]", "", str(name).lower()) for name in told if name]
-    found = next((title for part, title in HEADS.items() if any(part in name for name in plain)), "")
-    return found or ("speculators" if "speculators_config" in config else "")
-
-
-def _texts(value: Any) -> list[str]:
-    return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []
+def _is_head(config: Mapping[str, Any]) -> bool:
+    architectures = re.sub(r"[^a-z0-9]", "", str(config.get("architectures")).lower())
+    return "speculators_config" in config or HEADS.search(architectures) is not None
 
 
 def quantization_of(config: Mapping[str, Any], names: Collection[str], dtypes: Iterable[str]) -> str:

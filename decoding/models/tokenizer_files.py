@@ -1,7 +1,7 @@
 """Tokenizers read from their files, so that two can be compared. Standard library only.
 
 Two folders rarely hold the same bytes: one was saved by an older library, another names the author's folder. The
-comparison covers what decides ids: vocabulary, merges, added tokens, and how text is split beforehand.
+comparison covers vocabulary, merges and added tokens.
 """
 
 from __future__ import annotations
@@ -33,7 +33,6 @@ class TokenizerFacts:
     ids: dict[str, int]  # token -> id
     merges: tuple[str, ...]
     specials: frozenset[str]
-    cutting: Any  # normalizer and pre-tokenizer; None if no file has them
     added: frozenset[str] = frozenset()  # tokens that stand in no vocabulary, written as they are
     signs: Signs = "bytes"  # how tokens write what is no plain letter
 
@@ -44,7 +43,7 @@ def read_tokenizer(folder: Path) -> TokenizerFacts:
         return _from_tokenizer_json(folder, whole)
     vocab, added = (read_json(folder / name) or {} for name in ("vocab.json", "added_tokens.json"))
     merges = _lines(folder / "merges.txt")
-    return TokenizerFacts({**vocab, **added}, merges, frozenset(added), None, frozenset(added))
+    return TokenizerFacts({**vocab, **added}, merges, frozenset(added), frozenset(added))
 
 
 def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
@@ -74,8 +73,7 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any]) -> TokenizerFacts:
         signs = _signs(whole)
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise BadCheckpoint(f"{folder / 'tokenizer.json'} is not a tokenizer ({error!r}). Copy it again.") from None
-    cutting = _without_defaults({name: whole.get(name) for name in ("normalizer", "pre_tokenizer")})
-    return TokenizerFacts(ids, merges, specials, cutting, names, signs)
+    return TokenizerFacts(ids, merges, specials, names, signs)
 
 
 def _signs(whole: dict[str, Any]) -> Signs:
@@ -102,10 +100,3 @@ def _lines(file: Path) -> tuple[str, ...]:
         return ()
     lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
     return tuple(line for line in lines if line and not line.startswith("#version"))
-
-
-def _without_defaults(value: Any) -> Any:
-    """Drop values that newer libraries write out and older ones omit."""
-    if isinstance(value, dict):
-        return {key: _without_defaults(item) for key, item in value.items() if item not in (None, False, [], {})}
-    return [_without_defaults(item) for item in value] if isinstance(value, list) else value

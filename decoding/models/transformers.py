@@ -73,9 +73,9 @@ class RereadingReader:
 
 
 class TransformersModel:
-    """`module` is loaded, in eval mode, and on its device."""
+    """`module` is loaded, in eval mode, and on its device. Its cache takes so many values for a token."""
 
-    def __init__(self, module: Any, context: int | None = None) -> None:
+    def __init__(self, module: Any, context: int | None, values_per_token: int) -> None:
         config = module.config.get_text_config()
         made_for = next((made for name in CONTEXTS if (made := getattr(config, name, None))), DEFAULT_CONTEXT)
         self.module = module
@@ -84,8 +84,7 @@ class TransformersModel:
         self.device: torch.device = module.device
         self.facts = facts_of("transformers", self.device, module.dtype, "plain", self.context)
         self.rereads = not _can_be_cut(module, self.context)
-
-        self._bytes_per_token = _cache_bytes(config, module.dtype)
+        self._bytes_per_token: int = values_per_token * module.dtype.itemsize
 
     def new_runner(self) -> TransformersRunner:
         return TransformersRunner(self)
@@ -190,14 +189,6 @@ class TransformersTree:
         if length < len(twin.tokens):
             twin.rewind(length)
         return twin
-
-
-def _cache_bytes(config: Any, dtype: torch.dtype) -> int:
-    """Bytes of keys and values for one token, as far as the config tells."""
-    heads = getattr(config, "num_attention_heads", 1) or 1
-    kv_heads = getattr(config, "num_key_value_heads", None) or heads
-    head_dim = getattr(config, "head_dim", None) or getattr(config, "hidden_size", heads) // heads
-    return int(2 * getattr(config, "num_hidden_layers", 1) * kv_heads * head_dim * dtype.itemsize)
 
 
 def _last(output: Any, need: int) -> Tensor:

@@ -48,7 +48,7 @@ def counted(branches: Value) -> int | None:
 
 
 def _speculates(placement: str, branches: Value, backup: WantedBackup, **settings: Any) -> SpeculatorSettings:
-    known = backup if backup in BACKUPS else "auto"  # `by-batch` in rows of earlier versions
+    known = backup if backup in BACKUPS else "auto"  # rows of earlier versions have others
     made = SpeculatorSettings(branches=counted(branches), backup=known, **settings)
     lists = fanout.read(made.fanout, made.lookahead, made.branches)
     if made.branches is None and (lists or made.constant < 1.0):
@@ -97,9 +97,8 @@ STRATEGY = Strategy(
             "choice",
             "auto",
             "what drafts after a miss: the draft model (neural), an n-gram of the text (ngram), a copy of what "
-            "followed the longest repeated context (copy: the model where no copy is sure; copy-or-random: random "
-            "tokens there), or random tokens; auto: the model, or the n-gram from the critical batch "
-            "size of Theorem 17 on, by the times so far",
+            "followed the longest repeated context (copy: the model where no copy is sure), or random tokens; auto: "
+            "the model, or the n-gram from the critical batch size of Theorem 17 on, by the times so far",
             choices=BACKUPS,
         ),
         Param(

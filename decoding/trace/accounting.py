@@ -1,5 +1,5 @@
-"""Accounting of SSD from traces: where the time of each round goes, and which preparations were hits. Live traces and
-simulated ones are read alike. Standard library only."""
+"""Accounting of SSD from traces: where the time of each round goes, and which preparations were hits. Standard library
+only."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Designs of a classifier: which networks are trained, and from where a training begins."""
+"""Designs of a classifier: which networks are trained."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from dataclasses import dataclass
 from decoding.backends.without_draft import lacks_draft
 from decoding.disco import features, judging, training
 from decoding.disco.cards import OURS, PAPER, SOURCES
-from decoding.disco.classifier import DraftClassifier, Layers
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import with_copies
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled, Progress
-from decoding.errors import BadPair, BadStrategy
+from decoding.errors import BadPair
 
 
 @dataclass(frozen=True)
@@ -20,10 +20,6 @@ class Network:
     name: str  # by which the pair holds the candidate
     columns: Sequence[str]  # the features that it sees
     hidden: int
-
-    def fits(self, start: Layers) -> bool:
-        """Whether a training of this network can begin from that classifier."""
-        return len(start.hidden) == self.hidden and start.sees <= set(self.columns)
 
 
 # Of our two networks the one with echoes is more accurate and slower, so it pays if a drafted token is expensive.
@@ -42,10 +38,9 @@ NETWORKS: dict[str, tuple[Network, ...]] = {
 
 @dataclass(frozen=True)
 class How:
-    """Design to train, and another pair's classifier to begin from."""
+    """Design to train."""
 
     design: str = OURS
-    start: DraftClassifier | None = None
 
     def networks(self, *, is_undrafted: bool = False) -> tuple[Network, ...]:
         """Return the candidates. On a target alone there is one: nothing is drafted."""
@@ -69,19 +64,10 @@ class How:
         return drafts if len(drafts.rows) else copies
 
     def check(self, is_undrafted: bool = False) -> None:
-        """Refuse a start of another design, and on a target alone a design that learns from drafts only."""
+        """Refuse on a target alone a design that learns from drafts only."""
         if is_undrafted and self.design != SOURCES:
             what = lacks_draft(f"A classifier of the design {self.design}")
             raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
-        known = (OF_COPIES,) if is_undrafted else (*NETWORKS[self.design], OF_COPIES)
-        if self.start and (
-            self.start.knows_copies is not (self.design == SOURCES) or not any(map(self._start_of, known))
-        ):
-            raise BadStrategy(
-                f"The classifier to start from sees {', '.join(sorted(self.start.sees))} with "
-                f"{len(self.start.drafted.hidden)} hidden units, which is not the design {self.design}; start from a "
-                "classifier of that design, trained by this version."
-            )
 
     def train(
         self,
@@ -99,7 +85,6 @@ class How:
                 held_out,
                 columns=network.columns,
                 hidden=network.hidden,
-                start=self._start_of(network),
                 kind="copied" if network is OF_COPIES else "drafted",
                 on_progress=on_progress if network is networks[0] else lambda progress: None,
             )
@@ -110,10 +95,6 @@ class How:
         drafted = [trained(network, drafts, held_drafts) for network in networks]
         copied = trained(OF_COPIES, copies, held_copies)
         return [DraftClassifier(each.drafted, copied.drafted) for each in drafted]
-
-    def _start_of(self, network: Network) -> Layers | None:
-        parts = (self.start.drafted, self.start.copied) if self.start else ()
-        return next((part for part in parts if part and network.fits(part)), None)
 
 
 def _by_kind(labelled: Labelled) -> tuple[Labelled, Labelled]:

@@ -122,7 +122,6 @@ def learn(
             "draft_left_out": pair.draft_left_out,
             "features": list(features.NAMES),
             "design": how.design,
-            "start": how.start.card.get("pair") if how.start else None,
             "looks_at": how.looks_at(network),
             "thresholds": thresholds,
             "cap": planning.CAP,

@@ -130,7 +130,10 @@ def _difference(target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts,
             f"target and {in_draft!r} to the draft."
         )
     if theirs.merges != ours.merges:
-        return _merges(theirs, ours)
+        return (
+            f"The tokenizers merge their tokens differently: the target's has {len(theirs.ids):,} tokens and "
+            f"{len(theirs.merges):,} merges, the draft's {len(ours.ids):,} and {len(ours.merges):,}."
+        )
     known = min(target.vocab_size, draft.vocab_size)
     lost = sorted((number, token) for token, number in {**ours.ids, **theirs.ids}.items() if number >= known)
     if lost:
@@ -147,15 +150,6 @@ def _names(theirs: TokenizerFacts, ours: TokenizerFacts) -> PairFinding:
     return remark("tokenizer", f"The tokenizers agree wherever both name a token; {which}.")
 
 
-def _merges(theirs: TokenizerFacts, ours: TokenizerFacts) -> str:
-    if theirs.ids == ours.ids:
-        return "The tokenizers have the same tokens but merge them differently."
-    return (
-        f"The tokenizers differ: the target's has {len(theirs.ids):,} tokens and {len(theirs.merges):,} merges, "
-        f"the draft's {len(ours.ids):,} and {len(ours.merges):,}."
-    )
-
-
 def _outputs(target: ModelFolder, draft: ModelFolder) -> str:
     return f"the target has {target.vocab_size:,} outputs and the draft {draft.vocab_size:,}"
 
@@ -163,9 +157,6 @@ def _outputs(target: ModelFolder, draft: ModelFolder) -> str:
 def _habits(
     target: ModelFolder, draft: ModelFolder, theirs: TokenizerFacts, ours: TokenizerFacts
 ) -> Iterator[PairFinding]:
-    if theirs.cutting is not None and ours.cutting is not None and theirs.cutting != ours.cutting:
-        told = "The tokenizers cut text differently before they look tokens up; the target's is used."
-        yield remark("tokenizer", told)
     if theirs.specials != ours.specials:
         odd = ", ".join(sorted(theirs.specials ^ ours.specials)[:3])
         yield remark("special tokens", f"Special tokens differ ({odd}); the target's are used.")

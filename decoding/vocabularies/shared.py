@@ -31,16 +31,6 @@ class SharedTokens:
     def count(self) -> int:
         return len(self.to_target)
 
-    @property
-    def of_draft(self) -> float:
-        """Share of the draft's vocabulary."""
-        return self.count / max(1, self.draft.size)
-
-    @cached_property
-    def of_drafted_text(self) -> float:
-        """Share of a sample text's tokens, as the draft cuts it. TLI keeps it from drafting the others."""
-        return _share(self.draft, self.to_target)
-
     @cached_property
     def of_target_text(self) -> float:
         """Share of a sample text's tokens, as the target cuts it. TLI can draft no others, so it bounds acceptance."""
@@ -62,10 +52,9 @@ class SharedTokens:
                 "propose nothing. Choose a draft of the target's own family."
             )
         return (
-            f"The target shares {self.count:,} of {sizes} ({_percent(self.of_draft)}). They are about "
-            f"{_percent(self.of_drafted_text)} of the draft's tokens in a sample text, and about "
-            f"{_percent(self.of_target_text)} of the target's, which is the most that can be accepted of a draft that "
-            f"says only shared tokens (TLI). {_USUALLY[self.usual_method]}"
+            f"The target shares {self.count:,} of {sizes}. They are about {_percent(self.of_target_text)} of the "
+            "target's tokens in a sample text, which is the most that can be accepted of a draft that says only shared "
+            f"tokens (TLI). {_USUALLY[self.usual_method]}"
         )
 
 

@@ -9,7 +9,7 @@
 `behaviour.json` has one line per case, and in it each kind of thing that the case did: a digest, or a number. `tokens`
 are the texts. `drafts` are the drafted tokens and accepted counts of each round. `events` are all fields that events
 had when they were recorded (`live.FIELDS`). `passes` are the texts that target and draft were asked to continue, in
-order. A new structure keeps tokens and drafts as they are. A simulation's `trace` has its simulated times.
+order. A new structure keeps tokens and drafts as they are. A simulation's `rounds` have its times too.
 
 `documents/` holds the answers of replay, plan, what-if, projection and figures, one row a line, so that a difference
 can be read. `rest.json` holds REST answers; `tests/doors/comparisons/test_what_if.py` says how to write them anew.
@@ -23,7 +23,7 @@ import itertools
 import json
 import math
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,6 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.replay.ssd.simulator import simulate
 from decoding.ssd.speculator.speculator import plan_for
-from decoding.trace.events import Event, to_dict
 from tests.golden import documents, live, starter
 from tests.golden.documents import PLACEMENTS, PRICES, SAMPLINGS
 from tests.kit.recordings import LIVE, tracked
@@ -47,15 +46,6 @@ Case = Callable[[], Mapping[str, Any]]  # what was done, kind by kind, or a docu
 Kept = Mapping[str, Any]  # digests and numbers by kind, or a document's rows
 
 
-# fields that events have gained since the simulations were recorded
-ADDED = {"arrived_ns", "queued_ns", "rows", "ranks", "texts", "prompt_rows", "held_ns", "prompts_ns"}
-
-
-def with_times(events: Sequence[Event]) -> list[dict[str, Any]]:
-    rows = (to_dict(event, seq) for seq, event in enumerate(events, 1))
-    return [{name: value for name, value in row.items() if name not in ADDED} for row in rows]
-
-
 def simulated(
     settings: SpeculatorSettings, sampling: Sampling, ends: frozenset[int], has_classifier: bool
 ) -> dict[str, Any]:
@@ -67,8 +57,8 @@ def simulated(
         track = tracked(world, sampling, seed, classifier)
         for placement in PLACEMENTS:
             played = simulate([track], plan_for(settings, VOCAB, classifier), PRICES, placement)
-            found += [with_times(trace) for trace in played.traces]
-    return {"trace": found}
+            found += [[request.first, request.end, *map(list, request.rounds)] for request in played.requests]
+    return {"rounds": found}
 
 
 def cases() -> Iterator[tuple[str, Case]]:

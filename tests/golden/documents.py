@@ -35,7 +35,6 @@ from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
 from tests.golden import live
 from tests.kit.pairs import pair, prompts
-from tests.kit.recordings import rates_of
 from tests.kit.worlds import JOINT as AT_LOAD
 from tests.kit.worlds import World, some_classifier
 
@@ -151,8 +150,7 @@ def ahead(name: str) -> Rows:
         plan = plan_of(choice, pair().vocab, decides)
         for placement in PLACEMENTS:
             played = simulate_ahead(tracks, plan, PRICES, placement)
-            rates = [rates_of(played)[of] for of in ("hit_rate", "predicted_hit_rate", "hidden_share")]
-            rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, *rates]
+            rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, played.hit_rate]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
             together = simulate_together(tracks, plan, JOINT, 4, ANYTIME)
             rows[f"{choice.label} for 4"] = [together.tokens_per_s_device, together.hit_rate]

@@ -40,7 +40,7 @@ LABELS = (
     f"ssd:branches=12,backup=neural,{IN_TURN},ssd:4,branches=12,backup=neural,{IN_TURN},"
     f"ssd:3,branches=9,backup=ngram,fanout=uniform,{IN_TURN},"
     f"ssd:3,branches=8,backup=random,fanout=measured,{IN_TURN},ssd:4,branches=10,backup=copy,{IN_TURN},"
-    f"ssd:4,branches=10,backup=copy-or-random,{IN_TURN},ssd:2,fanout=3/2/1+6/0/0,backup=neural,{IN_TURN},"
+    f"ssd:2,fanout=3/2/1+6/0/0,backup=neural,{IN_TURN},"
     f"ssd:4,branches=10,backup=neural,constant=0.5,{IN_TURN},"
     f"ssd-disco:branches=12,{IN_TURN},ssd-disco:5,branches=6,{IN_TURN},ssd-disco:5,branches=6,backup=copy,{IN_TURN}"
 )

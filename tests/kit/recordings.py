@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import torch
 
@@ -15,9 +14,8 @@ from decoding.disco.recording import Recording, record
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
-from decoding.replay.ssd.playing import Simulated, Track
+from decoding.replay.ssd.playing import Track
 from decoding.replay.ssd.recording import track_of
-from decoding.trace.accounting import count, rates
 from decoding.trace.events import Event
 from tests.kit.worlds import World
 
@@ -89,7 +87,6 @@ LIVE = {
     "ngram": SpeculatorSettings(4, 10, "geometric", "ngram"),
     "random": SpeculatorSettings(3, 9, "measured", "random"),
     "copy": SpeculatorSettings(4, 10, "geometric", "copy"),
-    "copy-or-random": SpeculatorSettings(4, 10, "geometric", "copy-or-random"),
 }
 
 
@@ -102,11 +99,6 @@ def lived(world: World, choice: Choice, sampling: Sampling, seed: int) -> tuple[
 def expected(world: World, text: Sequence[int], sampling: Sampling) -> Outcomes:
     """Outcomes of a text as theory has them."""
     return outcomes_of(world.target, world.draft, PROMPT, text, sampling)[1.0]
-
-
-def rates_of(played: Simulated) -> dict[str, Any]:
-    """Hit rates and the hidden share of drafting, as they are counted in live runs."""
-    return rates([counted for trace in played.traces if (counted := count(trace))])
 
 
 def tokens_per_round(acceptance: float, lookahead: int) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from decoding.backends.registry import Parts, build
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import Choice, parse_choices
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
@@ -43,20 +43,6 @@ RANKED = parse_choices(
     "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"
     "ssd:4,branches=12,backup=neural,ssd-disco:5,branches=6"
 )
-COPYING = parse_choices(
-    "lookup:4,ngram=3,suffix:0.05,cap=6,suffix:0.05,cap=6,classifier=newest,lookup:6,threshold=0.05,classifier=newest"
-)
-OURS = [choose("autoregressive"), *RANKED, *COPYING]
-SSD = parse_choices(
-    "ssd:4,backup=neural,ssd:4,fanout=uniform,backup=ngram,ssd:3,fanout=measured,backup=random,"
-    "ssd:3,fanout=5/4/3/0+12/0/0/0,ssd:4,branches=1,C=0.3,ssd:4,branches=4,backup=copy,ssd:4,branches=4,backup=copy-or-random,ssd:1,branches=40,ssd-disco:6,branches=8,ssd-disco:2,"
-    "ssd-disco:4,branches=4,backup=copy"
-)
-
-
-def label(value: object) -> str | None:
-    """Name of a choice, for the cases of a test."""
-    return value.label if isinstance(value, Choice) else None
 
 
 def some_classifier(seed: int = 0) -> DraftClassifier:

@@ -5,7 +5,6 @@ Without drafts they choose their own next token, one token ahead. Drafts are jud
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -180,40 +179,10 @@ def test_only_a_length_that_was_tried_both_ways_often_enough_is_told_and_nothing
     assert [choice.takes_unread(2) for _ in range(3)] == [True] * 3 and not choice.takes_unread(3)
 
 
-class Given(UnreadDrafts):
-    """Rounds of one of both ways take half of the time of the others."""
-
-    def __init__(self, prefers_unread: bool) -> None:
-        super().__init__()
-        self._prefers_unread = prefers_unread
-        self.rounds: list[bool] = []
-
-    def note(self, length: int, is_unread: bool, took_ns: int) -> None:
-        assert took_ns > 0
-        self.rounds.append(is_unread)
-        super().note(length, is_unread, 1000 if is_unread == self._prefers_unread else 2000)
-
-
 class Always(UnreadDrafts):
     def takes_unread(self, length: int) -> bool:
         super().takes_unread(length)
         return True
-
-
-@on_a_gpu
-@pytest.mark.parametrize("prefers_unread", [True, False])
-def test_the_card_tries_both_ways_to_judge_a_draft_and_keeps_the_faster(
-    tmp_path: Path, prefers_unread: bool, device: torch.device
-) -> None:
-    world, judging = a_pair(tmp_path, device), Given(prefers_unread)
-    assert isinstance(world.target, FastRunner)
-    world.target.judging = judging
-    for _ in range(2):
-        world.run(STATIC, TEXT[:6], Sampling(max_new_tokens=60, ignore_eos=True))
-    assert judging.rounds[:8] == [True, False] * 4 and {*judging.rounds[8:]} == {prefers_unread}
-    times = (1, 2) if prefers_unread else (2, 1)
-    said = f"a round takes {times[0]}.0 µs with it, {times[1]}.0 µs without"
-    assert judging.told["unread draft of 4"] == f"{'used' if prefers_unread else 'not used'}; {said}"
 
 
 class Unread(Picker):
@@ -262,25 +231,3 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
             assert Unread.read == before
             sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
             assert Unread.read == before + 4
-
-
-@on_a_gpu
-@pytest.mark.parametrize("settings", SETTINGS[1:], ids=str)
-def test_on_a_gpu_a_pass_ahead_is_launched_without_a_stop(
-    tmp_path: Path, settings: dict[str, Any], device: torch.device
-) -> None:
-    runner = captured_runner(save(tmp_path, "llama", **LLAMA), device, dtype="float32")
-    world, sampling = World(runner, runner), Sampling(max_new_tokens=20, ignore_eos=True, **settings)
-    world.run(ALONE, TEXT[:6], sampling)
-    sequence, batch = world.sequence(ALONE, TEXT[:6], sampling, 1, None, Recorder()), Batch()
-    with torch.inference_mode():
-        batch.admit(sequence)
-        while sequence.is_reading:
-            batch.step()
-        for _ in range(8):
-            run_one(sequence.draft_steps())
-            reader, tokens, need = sequence.begin_verification()
-            with refusing_waits() if len(sequence.text) > 6 else nullcontext():
-                sequence.launch_verdict(reader.extend(tokens, need))
-            sequence.commit_verdict(SharedPass(texts=1, prompt_rows=0, prompts_ns=0))
-    assert len(sequence.text) == 6 + 8

@@ -8,9 +8,7 @@ import pytest
 
 from decoding.choice import choose, parse_choices
 from decoding.core.batch_state import TRIAL, BatchState
-from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.drafting.driver import DraftDriver
 from decoding.drafting.source import Chain, View
 from decoding.errors import BadStrategy
 from decoding.measure.crossover import paying
@@ -20,13 +18,11 @@ from decoding.replay.planning import RecordedSet, study
 from decoding.replay.planning_at_load import PlanInputs, crossovers, predict_at_load, schedule, worth_running
 from decoding.replay.player import replay
 from decoding.strategies.budget import Budget
-from tests.kit.loads import CHEAP, DEAR, PROMPTS, SIZES, like_one
+from tests.kit.loads import CHEAP, DEAR, PROMPTS, like_one
 from tests.kit.pairs import pair
-from tests.kit.table import TableRunner
-from tests.kit.worlds import some_classifier, tables
+from tests.kit.worlds import some_classifier
 
 pytestmark = pytest.mark.slow
-MIDDLING = dataclasses.replace(DEAR, target={n: [(rows, 0.02 + 0.004 * rows) for rows in (n, 4 * n)] for n in SIZES})
 
 
 @pytest.mark.parametrize("label", ["tree:3/21/1", "threshold:0.4"])
@@ -64,43 +60,6 @@ def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_t
         lengths.append(drafted)
     assert [sum(drafted) for drafted in lengths] == [0] * TRIAL + [1] + [0] * 2 * TRIAL + [1], "ever more rarely"
     assert {drafted.index(1) for drafted in lengths if any(drafted)} == {0}, "always the same text"
-
-
-@pytest.mark.parametrize(("begin", "rests"), [(0.011, False), (0.05, True)])
-def test_a_budget_drafts_where_several_tokens_pay_together_though_the_first_alone_does_not(
-    begin: float, rests: bool
-) -> None:
-    costs, policy = dataclasses.replace(CHEAP, begin=[(1, begin)]), Budget("stop", 6)
-    policy.batch = BatchState(costs)
-    policy.batch.begin(1)
-    alone = costs.fixed(1) + costs.verify(1, 1)
-    assert (1 + policy.batch.first) / (costs.fixed(1) + costs.drafted(1, 1) + costs.verify(1, 2)) < 1 / alone
-    assert policy.rests == rests
-
-
-def test_while_a_budget_drafts_nothing_the_draft_model_reads_no_prompt() -> None:
-    policy = Budget("stop", 6)
-    batch = settled(policy, DEAR, 16)
-    _, draft = tables(3, seed=5, sharpness=0.7, noise=1.2)
-    runner = TableRunner(draft)
-    drafter = DraftDriver(policy, View(), dice_for(Sampling(), 3, 0), runner)
-    drafter.join(batch)
-    drafter.prepare([1, 2, 1, 0])
-    assert not runner.tokens
-    drafter.join(settled(policy, CHEAP, 16))
-    drafter.prepare([1, 2, 1, 0])
-    assert runner.tokens == [1, 2, 1]
-
-
-def test_a_row_is_left_out_by_what_came_before_its_token_and_never_by_the_token_itself() -> None:
-    """Else the output would be biased under ratio dice."""
-    for last in (0.0, 1.0):
-        policy = Budget("trim", 6)
-        settled(policy, MIDDLING, 4)
-        policy.begin(View())
-        for estimate in (0.9, 0.5, last):
-            assert not policy.stops(estimate)
-        assert policy.keeps(3) == 2
 
 
 @pytest.fixture(scope="module")

@@ -1,25 +1,33 @@
-"""A model folder that cannot be used is refused in one sentence: what is wrong, and what to do."""
+"""A model folder that cannot be used, or is made to hurt, is refused in a sentence before anything is built from it."""
 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import struct
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
-from decoding.errors import BadCheckpoint, OutOfMemory
+from decoding.backends.pair import ModelPair
+from decoding.choice import parse_choices
+from decoding.dice.sampling import Sampling
+from decoding.errors import BadCheckpoint, BadPrompt, OutOfMemory
+from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import context_that_fits, load, tokenizer_of
 from decoding.models.fast.runner import FastRunner
 from decoding.models.folder import inspect
-from tests.kit.models import LLAMA, save
+from decoding.models.tokenizer_files import read_tokenizer
+from decoding.prompts.prompt import PromptItem
+from decoding.vocabularies.fit import check_pair
+from tests.kit.models import LLAMA, LLAMA3, OTHERS, save
+from tests.kit.pairs import sentences
 
 
 @pytest.fixture(scope="session")
@@ -50,19 +58,8 @@ def test_a_folder_becomes_a_runner_and_a_tokenizer(folder: Path) -> None:
     assert loaded.tokenizer.decode([5, 6]) == "w5 w6"
 
 
-def test_loading_imports_no_compiler(folder: Path) -> None:
-    code = "import sys; from decoding.models.checkpoints import load; load(sys.argv[1]); "
-    code += "print('torch._dynamo' in sys.modules)"
-    ran = subprocess.run([sys.executable, "-c", code, str(folder)], capture_output=True, text=True, check=True)
-    assert ran.stdout.strip() == "False"
-
-
-@pytest.mark.parametrize("model_type", ["llama", "deepseek_v2"])
-@pytest.mark.parametrize("named", ["LlamaTokenizer", "Unheard", None])
-def test_a_tokenizer_has_the_class_that_the_library_would_choose(
-    folder: Path, model_type: str, named: str | None
-) -> None:
-    set_config(folder, model_type=model_type)
+@pytest.mark.parametrize("named", ["LlamaTokenizer", None])
+def test_a_tokenizer_has_the_class_that_the_library_would_choose(folder: Path, named: str | None) -> None:
     (folder / "tokenizer_config.json").write_text(json.dumps({"tokenizer_class": named} if named else {}))
     mine = tokenizer_of(inspect(folder)).inner
     theirs = AutoTokenizer.from_pretrained(folder, local_files_only=True)
@@ -86,18 +83,17 @@ def test_a_fingerprint_is_that_of_the_weights(folder: Path, tmp_path: Path) -> N
     assert inspect(elsewhere).fingerprint != first
 
 
-def set_config(folder: Path, **values: object) -> None:
-    file = folder / "config.json"
+def edit(file: Path, **values: object) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
+def set_config(folder: Path, **values: object) -> None:
+    edit(folder / "config.json", **values)
 
 
 def torn(folder: Path) -> None:
     file = folder / "model.safetensors"
     file.write_bytes(file.read_bytes()[:-100])
-
-
-def headless(folder: Path) -> None:
-    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 17\n")
 
 
 def without_a_tensor(folder: Path) -> None:
@@ -113,17 +109,9 @@ def without_a_shard(folder: Path) -> None:
     next(folder.glob("model-00002*")).unlink()
 
 
-def as_a_pickle(folder: Path) -> None:
-    (folder / "model.safetensors").rename(folder / "pytorch_model.bin")
-
-
 def as_gguf(folder: Path) -> None:
     (folder / "model.safetensors").unlink()
     (folder / "model.gguf").write_bytes(b"GGUF" + bytes(100))
-
-
-def without_tokenizer(folder: Path) -> None:
-    (folder / "tokenizer.json").unlink()
 
 
 def as_adapter(folder: Path) -> None:
@@ -138,67 +126,111 @@ def in_8_bits(folder: Path) -> None:
     save_file(tensors | {name: tensors[name].to(torch.float8_e4m3fn)}, file)
 
 
+def written(name: str, text: str) -> Callable[[Path], object]:
+    return lambda folder: (folder / name).write_text(text)
+
+
+def with_header(header: dict[str, Any] | bytes, count: int) -> Callable[[Path], object]:
+    """Write weights of this header and so many bytes."""
+    raw = header if isinstance(header, bytes) else json.dumps(header).encode()
+    content = struct.pack("<Q", len(raw)) + raw + bytes(count)
+    return lambda folder: (folder / "model.safetensors").write_bytes(content)
+
+
+def entry(start: int, end: int, shape: list[Any]) -> dict[str, Any]:
+    return {"dtype": "F32", "shape": shape, "data_offsets": [start, end]}
+
+
+MIXTRAL: dict[str, Any] = {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"]}
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no folder": (lambda folder: shutil.rmtree(folder), "not a folder"),
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
-    "no model type": (lambda folder: set_config(folder, model_type=None), "no model_type"),
     "unknown architecture": (
         lambda folder: set_config(folder, model_type="warp9"),
         r"cannot load .* it is a 'warp9'\. .*never code that comes with a model",
-    ),
-    "a model of pictures": (
-        lambda folder: set_config(folder, model_type="llava", architectures=[], vision_config={}),
-        "cannot load .* it is a 'llava' for pictures",
     ),
     "AWQ": (
         lambda folder: set_config(folder, quantization_config={"quant_method": "awq"}),
         r"quantised checkpoint \(awq\).*bf16 folder.*server",
     ),
-    "bitsandbytes by its flags": (
-        lambda folder: set_config(folder, quantization_config={"load_in_4bit": True}),
-        r"quantised checkpoint \(bitsandbytes\)",
-    ),
-    "MLX": (
-        lambda folder: set_config(folder, quantization={"bits": 4, "group_size": 64}),
-        r"quantised checkpoint \(MLX\)",
-    ),
-    "the old config of compressed-tensors": (
-        lambda folder: set_config(folder, compression_config={"format": "pack-quantized"}),
-        r"quantised checkpoint \(compressed-tensors\)",
-    ),
     "ModelOpt": (lambda folder: (folder / "hf_quant_config.json").write_text("{}"), r"checkpoint \(ModelOpt\)"),
     "FP8 without a word": (in_8_bits, r"quantised checkpoint \(FP8\)"),
     "LoRA": (as_adapter, "is an adapter .LoRA.*merge_and_unload"),
-    **{
-        name: (
-            lambda folder, told=told: set_config(folder, **told),
-            rf"is a draft head \({name}\).*Start its target with it as a server",
-        )
-        for name, told in (
-            ("EAGLE-3", {"architectures": ["LlamaForCausalLMEagle3"]}),
-            ("speculators", {"speculators_config": {}}),
-        )
-    },
+    "a draft head": (
+        lambda folder: set_config(folder, architectures=["LlamaForCausalLMEagle3"]),
+        "is a draft head.*Start its target with it as a server",
+    ),
     "an encoder": (
         lambda folder: set_config(folder, model_type="bert", architectures=["BertModel"]),
         "BertModel, which continues no text",
     ),
-    "no weights": (lambda folder: (folder / "model.safetensors").unlink(), "no weights"),
     "GGUF": (as_gguf, "is GGUF.*needs a model folder with safetensors"),
-    "pickle": (as_a_pickle, "pickle.*save_pretrained"),
-    "torn weights": (torn, "torn: its header describes"),
-    "a header larger than its file": (
-        lambda folder: (folder / "model.safetensors").write_bytes(struct.pack("<Q", 2**62) + b"{}" + bytes(100)),
-        "no header that fits",
+    "pickle": (
+        lambda folder: (folder / "model.safetensors").rename(folder / "pytorch_model.bin"),
+        "pickle.*save_pretrained",
     ),
-    "weights left behind by git": (headless, "git lfs pull"),
+    "torn weights": (torn, "torn: its header describes"),
+    "weights left behind by git": (
+        written("model.safetensors", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 17\n"),
+        "git lfs pull",
+    ),
     "missing tensor": (without_a_tensor, r"lacks 1 of .*layers\.1\.mlp\.up_proj\.weight"),
     "missing shard": (without_a_shard, r"lacks 1 of the .*model-00002"),
     "other shape": (lambda folder: set_config(folder, hidden_size=96, head_dim=8), "by config.json"),
-    "no tokenizer": (without_tokenizer, "no tokenizer"),
-    "broken tokenizer": (
-        lambda folder: (folder / "tokenizer.json").write_text("{}"),
-        "tokenizer of .* cannot be loaded",
+    "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer"),
+    "broken tokenizer": (written("tokenizer.json", "{}"), "tokenizer of .* cannot be loaded"),
+    "a count below one": (
+        lambda folder: set_config(folder, num_hidden_layers=-1),
+        "says num_hidden_layers -1; it must",
+    ),
+    "a width beyond all": (lambda folder: set_config(folder, hidden_size=2**40), "says hidden_size .*; it must be a"),
+    "an angle that is none": (lambda folder: set_config(folder, rope_theta=0), "says rope_theta 0; it must be a"),
+    "a rope that cannot turn": (
+        lambda folder: set_config(folder, rope_parameters=LLAMA3 | {"high_freq_factor": 1.0}),
+        "high_freq_factor must be larger",
+    ),
+    "a rope of many factors": (
+        lambda folder: set_config(folder, rope_parameters={"short_factor": [1.0] * 100_000}),
+        "says short_factor 'a list of 100,000'",
+    ),
+    "more layers than tensors": (
+        lambda folder: set_config(folder, num_hidden_layers=9_999),
+        "num_hidden_layers 9,999, and the weights hold .* tensors",
+    ),
+    "wider than its widest tensor": (
+        lambda folder: set_config(folder, **MIXTRAL, hidden_size=2**19),
+        "hidden_size 524,288, and no tensor of the weights is wider",
+    ),
+    "more experts than the weights hold": (
+        lambda folder: set_config(folder, **MIXTRAL, num_local_experts=2_000, intermediate_size=4_000),
+        "describes a model of .* parameters, and its weights hold",
+    ),
+    **{
+        says: (lambda folder, text=text: (folder / "config.json").write_text(text), says)
+        for text, says in (
+            ('{"model_type": "llama", "x": 1e999}', "too large a number"),
+            ('{"model_type": "llama", "model_type": "gpt2"}', "the key 'model_type' is there twice"),
+            ("[" * 100_000, "nested too deeply"),
+            ('{"x": "' + "x" * 2**20 + '"}', "larger than 1,048,576 bytes"),
+        )
+    },
+    "a pipe": (lambda folder: os.mkfifo(folder / "added_tokens.json"), "is not a regular file"),
+    "tensors that overlap": (
+        with_header({"a": entry(0, 64, [16]), "b": entry(32, 96, [16])}, 96),
+        "header .* cannot be read",
+    ),
+    "a huge tensor": (with_header({"a": entry(0, 64, [2**31, 2**31])}, 64), "header .* cannot be read"),
+    "a deep header": (with_header(b"[" * 100_000, 0), "header .* cannot be read"),
+    "an index that leads outside": (
+        written("model.safetensors.index.json", '{"weight_map": {"x": "../x.safetensors"}}'),
+        "points outside the folder",
+    ),
+    "an end token that is no id": (
+        written("generation_config.json", '{"eos_token_id": [1, "x"]}'),
+        "names the end token .* which is not a token id",
+    ),
+    "more lists than any tokenizer has": (
+        written("special_tokens_map.json", '{"x": [' + "[]," * 2_000_000 + "0]}"),
+        "lists and objects, more than 1,500,000",
     ),
 }
 
@@ -211,11 +243,6 @@ def test_a_folder_is_refused_in_a_sentence(folder: Path, case: str) -> None:
         load(folder)
     assert "\n" not in str(refusal.value)
     assert str(refusal.value).endswith(".")
-
-
-def test_a_device_that_a_model_cannot_be_brought_to_is_refused_in_a_sentence(folder: Path) -> None:
-    with pytest.raises(BadCheckpoint, match=r"transformers .* cannot load"):
-        load(folder, device=torch.device("mps"), runner="transformers")
 
 
 def test_a_model_too_large_for_the_machine_is_refused_before_it_is_read(folder: Path) -> None:
@@ -234,3 +261,71 @@ def test_a_tied_embedding_that_memory_holds_twice_is_counted_twice(tmp_path: Pat
         assert context_that_fits(facts, dtype, torch.device(device), 1, free=needed) == 1
         with pytest.raises(OutOfMemory):
             context_that_fits(facts, dtype, torch.device(device), 1, free=needed - 1)
+
+
+def test_an_end_token_outside_the_vocabulary_ends_nothing_and_is_remarked(folder: Path, saved: Path) -> None:
+    (folder / "generation_config.json").write_text('{"eos_token_id": [3, 50256]}')
+    assert inspect(folder).end_tokens == {3}
+    assert any("end token 50256 is none of its 97 tokens" in said for said in sentences(check_pair(folder, saved)))
+
+
+REPLACE = {"type": "Replace", "pattern": {"String": "a"}, "content": "a" * 1000}
+SPLIT = {"type": "Split", "pattern": {"Regex": "a" * 5_000}, "behavior": "Isolated", "invert": False}
+PIECE = {"Sequence": {"id": "A", "type_id": 0}}
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a pattern that lengthens": ({"normalizer": REPLACE | {"pattern": {"Regex": "x*"}}}, "times as long"),
+    "many steps": ({"pre_tokenizer": {"type": "Sequence", "pretokenizers": [SPLIT] * 99}}, "more than 64 steps"),
+    "a long pattern": ({"pre_tokenizer": SPLIT}, "more than 4,000 characters"),
+    "a long template": ({"post_processor": {"type": "TemplateProcessing", "single": [PIECE] * 999}}, "999 pieces"),
+    "many added tokens": ({"added_tokens": [{"id": 1, "content": "x"}] * 50_001}, "50,001 added tokens"),
+}
+
+
+@pytest.mark.parametrize("case", list(BROKEN))
+def test_a_tokenizer_made_to_hurt_is_refused_before_a_library_builds_it(folder: Path, case: str) -> None:
+    parts, says = BROKEN[case]
+    edit(folder / "tokenizer.json", **parts)
+    with pytest.raises(BadCheckpoint, match=f"tokenizer of .* cannot be loaded: .*{says}"):
+        read_tokenizer(folder)
+    with pytest.raises(BadCheckpoint, match=says):
+        load(folder)
+
+
+def test_a_pattern_that_gives_up_on_a_text_is_told_in_a_sentence(folder: Path) -> None:
+    pattern = {"type": "Split", "pattern": {"Regex": "(a|a|aa)+$"}, "behavior": "Isolated", "invert": False}
+    edit(folder / "tokenizer.json", pre_tokenizer=pattern)
+    with pytest.raises(BadPrompt, match=r"The tokenizer cannot read this text: .*\.$"):
+        load(folder).tokenizer.encode("a" * 2000 + "b")
+
+
+def test_weights_that_transformers_would_make_up_are_refused_by_name(tmp_path: Path) -> None:
+    folder = save(tmp_path / "model", "phi", **OTHERS["phi"])
+    tensors = load_file(folder / "model.safetensors")
+    del tensors["model.layers.1.mlp.fc1.weight"]
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(BadCheckpoint, match=r"lacks 1 of the tensors .* model\.layers\.1\.mlp\.fc1\.weight first"):
+        load(folder)
+
+
+SMALL = {
+    "vocab_size": 97, "hidden_size": 48, "intermediate_size": 80, "num_hidden_layers": 2, "num_attention_heads": 4,
+    "max_position_embeddings": 128, "pad_token_id": 0, "eos_token_id": 0, "bos_token_id": 0,
+}  # fmt: skip
+LONGROPE = {"rope_type": "longrope", "rope_theta": 1e4, "short_factor": [1.0] * 6, "long_factor": [3.0] * 6}
+
+
+def test_a_rope_that_changes_with_the_length_ends_the_context_where_it_does(tmp_path: Path) -> None:
+    folder = save(
+        tmp_path / "target", "phi3", **SMALL, rope_parameters=LONGROPE | {"original_max_position_embeddings": 40},
+        original_max_position_embeddings=40,
+    )  # fmt: skip
+    draft = save(tmp_path / "draft", "llama", seed=1, **SMALL)
+    target, other = load(folder), load(draft)
+    assert (target.folder.made_for, target.runner.context) == (128, 40)
+    assert any("The pair holds 40 tokens: past 40" in said for said in sentences(check_pair(folder, draft)))
+
+    pair = ModelPair(target.runner, other.runner, target.tokenizer, frozenset(), torch.float32)
+    sampling = Sampling(max_new_tokens=100, ignore_eos=True)
+    choices = parse_choices("autoregressive,static:4")
+    samples = Measurement(pair, [PromptItem("a", "w1 w6 w3")], choices, sampling, 1).run()
+    assert len({sample.tokens for sample in samples}) == 1 and len(samples[0].tokens) == 37

@@ -9,11 +9,10 @@ import torch
 
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
-from decoding.disco.classifier import DraftClassifier, Layers, load_classifier
+from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import row_of
 from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
-from decoding.errors import BadStrategy
 from decoding.training.designs import OF_COPIES, OF_DRAFTS, How
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at
@@ -61,27 +60,3 @@ def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are(is_of_two
     torch.testing.assert_close(torch.logit(moved(drafted)), 1.5 * torch.logit(both(drafted)) - 0.4, atol=1e-3, rtol=0)
     copied = torch.tensor([row_of(match, ahead) for match in MATCHES for ahead in (0, 3, 19)])
     assert torch.equal(moved(copied), both(copied))
-
-
-def test_a_training_begins_from_a_classifier_of_its_own_design_only() -> None:
-    """The parts of one of another design used to pass."""
-    of_drafts, of_copies = looking_at(features.GLANCE), looking_at(OF_COPIES.columns)
-    of_drafts = of_size(of_drafts, OF_DRAFTS[1].hidden)
-    of_copies = of_size(of_copies, OF_COPIES.hidden)
-    both = both_of(of_drafts, of_copies)
-    How("sources", both).check()
-    How("sources", both).check(is_undrafted=True)
-    How("ours", of_drafts).check()
-    one_for_both = looking_at((*features.QUICK, *judging.MATCHES))  # as earlier versions trained it
-    refused = [("ours", both, False), ("sources", of_drafts, False), ("sources", of_drafts, True)]
-    for design, start, is_undrafted in [*refused, ("sources", one_for_both, False)]:
-        with pytest.raises(BadStrategy, match="start from a classifier of that design, trained by this version"):
-            How(design, start).check(is_undrafted)
-
-
-def of_size(classifier: DraftClassifier, count: int) -> DraftClassifier:
-    """Give it so many units."""
-    hidden, hidden_bias, out, out_bias = classifier.drafted
-    repeats = -(-count // len(hidden))
-    units = (hidden.repeat(repeats, 1)[:count], hidden_bias.repeat(repeats)[:count])
-    return DraftClassifier(Layers(*units, out.repeat(1, repeats)[:, :count], out_bias))

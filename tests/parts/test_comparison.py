@@ -98,8 +98,8 @@ def test_after_a_gpus_warm_up_no_text_of_a_batch_has_to_capture(tmp_path: Path) 
     )
     ready = dataclasses.replace(pair(), target=target, draft=draft, dtype=torch.float32)
     texts = [PromptItem(str(length), "ab" * length) for length in (110, 2, 36, 34, 50, 5)]
-    choices = [choice.at(Load(3)) for choice in parse_choices("autoregressive,static:2,threshold:0.1")]
-    sampling = Sampling(max_new_tokens=60, ignore_eos=True)
+    choices = [choice.at(Load(3)) for choice in parse_choices("autoregressive,threshold:0.1")]
+    sampling = Sampling(max_new_tokens=40, ignore_eos=True)
     made = comparison(sampling, pair=ready, prompts=texts, choices=choices)
     made.warm_up(is_thorough=True)
     recorded = [rehearsal.recorded for rehearsal in rehearsals]

@@ -12,56 +12,50 @@ import pytest
 from decoding.choice import choose
 from decoding.drafting.records import RecordedText
 from decoding.prices.cost_model import CostModel, on_line
-from decoding.prices.fit import costs_from, counted, decision_cost, drafting_is_clear, with_mixes
+from decoding.prices.fit import costs_from, counted, decision_cost
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
-from decoding.trace.events import Drafted, Event, Finished, Origin, Started, Verified
+from decoding.trace.events import Drafted, Event, Finished, Started, Verified
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import some_classifier, stopped_by
 
 
+def runs(*lookaheads: int, **how: int) -> list[list[Event]]:
+    """Traces of static lookaheads, 0 for none, at fixed prices."""
+    made, found = world(), list[list[Event]]()
+    for lookahead in lookaheads:
+        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
+        found.append(timed(made.run(choice, [3, 1], SAMPLINGS[0])[1].events, **how))
+    return found
+
+
 def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     """Traces made with known prices give those prices back, and a replay at them gives the traces' own length."""
-    made, sampling = world(), SAMPLINGS[0]
-    traces: list[list[Event]] = []
-    for lookahead in (0, 1, 2, 4, 6, 9):
-        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
-        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events))
+    traces = runs(0, 1, 2, 4, 6, 9)
     costs = costs_from(traces)
     assert [round(costs.verify(1, n) * 1e6) for n in (1, 2, 5, 7, 10)] == [1010, 1020, 1050, 1070, 1100]
     assert round(costs.draft(1) * 1e6) == 200 and round(costs.beginning(1) * 1e6) == 50
     assert round(costs.catch_up * 1e6) == 30 and round(costs.fixed(1) * 1e6) == 7
-    live = traces[3]
-    spent = next(e.end_ns for e in reversed(live) if isinstance(e, Verified)) * 1e-9
-    priced = costs.seconds(replay([RecordedText(recorded(made, sampling).record)], partial(SameLength, 4)))
+    spent = next(e.end_ns for e in reversed(traces[3]) if isinstance(e, Verified)) * 1e-9
+    priced = costs.seconds(replay([RecordedText(recorded(world(), SAMPLINGS[0]).record)], partial(SameLength, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
 
 
 def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
     """A round without a draft is nearly all verification: the median of both would make the target alone look slow."""
-    made, sampling = world(), SAMPLINGS[0]
-    runs = [made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events for n in (1, 2, 4)]
-    alone = timed(made.run(choose("autoregressive"), [3, 1], sampling)[1].events)
-    costs = costs_from([alone, *(timed(run, telling=80_000) for run in runs)])
+    costs = costs_from([*runs(0), *runs(1, 2, 4, telling=80_000)])
     assert round(costs.fixed(1) * 1e6) == 7 and round(costs.beginning(1) * 1e6) == 50 + 80
 
 
 def test_what_comes_now_and_then_is_spread_over_the_tokens() -> None:
     """Noise is made for 32 positions in one go: no median sees it, and every sample pays for it."""
-    made, sampling = world(), SAMPLINGS[0]
-    traces = []
-    for lookahead in (0, 2, 5):
-        choice = choose("static", {"lookahead": lookahead}) if lookahead else choose("autoregressive")
-        traces.append(timed(made.run(choice, [3, 1], sampling)[1].events, now_and_then=4_000_000))
-    assert costs_from(traces).token * 1e6 == pytest.approx(4_000 / NEW, abs=1)
+    assert costs_from(runs(0, 2, 5, now_and_then=4_000_000)).token * 1e6 == pytest.approx(4_000 / NEW, abs=1)
 
 
 def test_a_decision_costs_what_a_draft_of_as_many_tokens_takes_longer() -> None:
-    made, sampling = world(), SAMPLINGS[0]
-    queued = [timed(made.run(choose("static", {"lookahead": n}), [3, 1], sampling)[1].events) for n in (1, 2, 3, 4, 8)]
-    deciding = made.run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], sampling)[1].events
-    assert decision_cost([timed(deciding, per_token=215_000)], queued) * 1e9 == pytest.approx(15_000)
-    assert decision_cost([timed(deciding)], queued) == pytest.approx(0.0)
+    deciding = world().run(stopped_by("threshold", CAP, some_classifier(), 0.5), [3, 1], SAMPLINGS[0])[1].events
+    for per_token, seconds in ((215_000, 15e-6), (200_000, 0.0)):
+        assert decision_cost([timed(deciding, per_token)], runs(1, 2, 3, 4, 8)) == pytest.approx(seconds, abs=1e-9)
 
 
 def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
@@ -76,42 +70,6 @@ def test_a_busy_moment_does_not_make_more_rows_cheaper() -> None:
     for number, (count, cost) in enumerate(spent.items(), start=1):
         trace += [*([drafted(number, count)] if count else []), verified(number, cost)]
     assert [round(costs_from([trace]).verify(1, rows) * 1e9) for rows in (1, 2, 3, 4)] == [1_000, 2_500, 2_500, 4_000]
-
-
-@pytest.mark.parametrize("spent", [{2: 12_000, 4: 9_000}, {2: 1_000, 4: 5_000}], ids=["falling", "from below zero"])
-def test_whatever_noise_does_to_long_and_short_drafts_no_price_is_negative_and_none_is_nothing(spent) -> None:
-    first = Drafted(0, 1, 1, (1,), (), (), "limit", "fresh", 1, 0, 0)
-    trace: list[Event] = [first, Verified(0, 0, 1, "correction", 0, 0, 1_000)]
-    for number, (count, cost) in enumerate(spent.items(), start=1):
-        start, end = number * 100_000, number * 100_000 + cost
-        trace.append(Drafted(number, 1, count, (1,) * count, (), (), "limit", "fresh", count, start, end))
-        trace.append(Verified(number, 0, 1, "correction", cost, end, end + 1_000))
-    costs = costs_from([trace])
-    assert costs.draft(1) * 1e9 == pytest.approx(sum(spent.values()) / sum(spent)) and costs.beginning(1) == 0.0
-    assert drafting_is_clear([trace]) is (spent[4] > spent[2])
-
-
-def test_weighing_two_sources_costs_what_its_rounds_take_beyond_their_passes() -> None:
-    """The second round copies 3 tokens. In the third the draft model first reads the 5 tokens that it has missed."""
-    costs = CostModel.of_one(
-        (0.0, *(1e-3 + 1e-4 * rows for rows in range(1, 9))), 2e-4, 5e-5, catch_up=3e-5, round=1e-5
-    )
-    drafting = costs.drafted(1, 2) + costs.catch_up + 3 * costs.late_row()
-    rounds = [
-        (0, 0, 0, 0.0),
-        (3, 0, 2, costs.verify(1, 4)),
-        (2, 2, 1, costs.verify(1, 3) + drafting),
-        (0, 0, 0, costs.verify(1, 1)),
-    ]
-    trace, now = list[Event](), 0
-    for number, (count, passes, accepted, seconds) in enumerate(rounds, start=1):
-        end = now + round((seconds + costs.fixed(1) + 40e-6) * 1e9)
-        if count:
-            source: Origin = "fresh" if passes else "copied"
-            trace.append(Drafted(number, 1, count, (1,) * count, (), (), "rule", source, passes, now, now))
-        trace.append(Verified(number, accepted, 1, "correction", 0, now, end))
-        now = end
-    assert with_mixes(costs, [trace]).mixing == pytest.approx(40e-6, abs=1e-9)
 
 
 # The model -----------------------------------------------------------------------------------------------------------

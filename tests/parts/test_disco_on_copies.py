@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +15,8 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import judge_of, with_copies
-from decoding.disco.judging import MATCHES, CopyJudge, read_judge
+from decoding.disco.judging import MATCHES, read_judge
 from decoding.errors import BadStrategy
-from decoding.strategies.lookup import JudgedLookup, PromptLookup
 from decoding.trace.events import Drafted, Verified
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at, some_classifier
@@ -52,10 +50,6 @@ def deciding() -> DraftClassifier:
     return classifier
 
 
-def judging() -> CopyJudge:
-    return judge_of(deciding())
-
-
 def judged(slug: str, threshold: float, **more: object) -> Choice:
     return choose(slug, {"threshold": threshold, "classifier": "newest", **more})
 
@@ -74,21 +68,6 @@ def test_a_file_that_holds_no_judge_is_refused(spoil: Any, says: str, tmp_path: 
     weights, card = (tmp_path / "classifier.safetensors").read_bytes(), json.loads((tmp_path / "card.json").read_text())
     with pytest.raises(BadStrategy, match=says):
         read_judge(*spoil(weights, card))
-
-
-def test_without_a_threshold_prompt_lookup_with_a_classifier_proposes_what_prompt_lookup_does() -> None:
-    dice, plain, judged = random.Random(1), PromptLookup(20, 3), JudgedLookup(0.0, 20, 3)
-    text: list[int] = []
-    proposed = 0
-    for _ in range(200):
-        text += [dice.randrange(6) for _ in range(dice.randrange(1, 4))]
-        plain.follow(text)
-        judged.follow(text)
-        expected = plain.copied()
-        assert judged.copied() == expected
-        assert len(judged.matches) == len(judged.estimates) == len(expected)
-        proposed += len(expected)
-    assert proposed > 1000
 
 
 def test_a_classifier_of_an_earlier_version_answers_as_before(tmp_path: Path) -> None:

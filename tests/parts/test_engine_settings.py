@@ -10,7 +10,6 @@ import ast
 import json
 import shlex
 from collections.abc import Iterator
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -66,25 +65,6 @@ def vllm(export: EngineSetting) -> dict[str, Any]:
 def test_an_engine_takes_every_option(engine: str) -> None:
     for export in of(engine):
         is_valid(engine, vllm(export) if engine == "vLLM" else options(export))
-
-
-def test_vllm_takes_every_schedule_because_its_ranges_begin_at_1_and_leave_no_gap() -> None:
-    for table in TABLES:
-        for export in scheduled(table):
-            if export.engine == "vLLM":
-                ranges = vllm(export)["num_speculative_tokens_per_batch_size"]
-                assert ranges[0][0] == 1
-                assert all(low <= high for low, high, _ in ranges)
-                assert all(one[1] + 1 == other[0] for one, other in pairwise(ranges))
-                assert max(tokens for *_, tokens in ranges) == vllm(export)["num_speculative_tokens"]
-
-
-def test_sglang_takes_a_chain_of_one_token_more_than_its_steps_and_nothing_adaptive_with_a_draft_model() -> None:
-    for export in of("SGLang"):
-        given = options(export)
-        assert int(given["--speculative-num-draft-tokens"]) == int(given["--speculative-num-steps"]) + 1
-    [export] = [export for export in scheduled("1:7/16:1") if export.engine == "SGLang"]
-    assert "takes EAGLE drafts only" in export.note and "adaptive" not in export.setting
 
 
 def test_transformers_reads_every_setting_and_keeps_it() -> None:

@@ -28,13 +28,12 @@ from tests.kit.gguf_files import BLOCKS, Arrays, Values, contents, exported, gem
 from tests.kit.models import LLAMA, LLAMA3, YARN
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
-    "llama": ("llama", LLAMA),
-    "llama, biases": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True}),
-    "llama, YaRN": ("llama", LLAMA | {"rope_parameters": YARN}),
+    "llama, biases, YaRN": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True, "rope_parameters": YARN}),
     "llama 3": (
         "llama",
         LLAMA | {"rope_parameters": LLAMA3 | {"rope_theta": 5e5, "original_max_position_embeddings": 64}},
     ),
+    "mistral": ("mistral", LLAMA | {"sliding_window": None}),
     "qwen2": ("qwen2", LLAMA),
     "qwen3": ("qwen3", LLAMA | {"head_dim": 16}),
 }
@@ -58,7 +57,7 @@ def test_a_folder_that_was_written_as_gguf_comes_back(tmp_path: Path, case: str)
     assert all(torch.equal(stored[name], read[name]) for name in stored)
     was, now = (inspect(folder).shape for folder in (before, after))
     assert was and now and was.rope and now.rope
-    assert dataclasses.replace(was, rope=None) == dataclasses.replace(now, rope=None)
+    assert dataclasses.replace(was, rope=None, family="llama") == dataclasses.replace(now, rope=None, family="llama")
     (theirs, their_factor), (ours, our_factor) = (frequencies(each.rope, was.head_dim) for each in (was, now))
     assert torch.allclose(theirs, ours, rtol=1e-4, atol=0)
     assert their_factor == pytest.approx(our_factor)
@@ -76,7 +75,7 @@ def test_a_byte_level_tokenizer_gives_the_ids_that_it_gave(tmp_path: Path, name:
     assert now.inner.chat_template == "{{ messages[0].content }}"
 
 
-@pytest.mark.parametrize("form", ["Q8_0", "Q4_1", "F16", "BF16"])
+@pytest.mark.parametrize("form", ["Q4_1", "BF16"])
 def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, form: str) -> None:
     values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **LLAMA | BLOCKS), tmp_path / "f32.gguf"))
     kind = GGMLQuantizationType[form]
@@ -90,12 +89,11 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, f
     assert isinstance(load(folder).runner.facts.context, int)
 
 
-@pytest.mark.parametrize("form", ["Q4_K", "Q6_K"])
-def test_mixed_quantisation_is_read_too(tmp_path: Path, form: str) -> None:
-    """The gguf package reads these formats and does not write them, so the blocks are made up."""
+def test_mixed_quantisation_is_read_too(tmp_path: Path) -> None:
+    """The gguf package reads this format and does not write it, so the blocks are made up."""
     sizes = LLAMA | {"hidden_size": 256, "num_attention_heads": 4}
     values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **sizes), tmp_path / "f32.gguf"))
-    kind = GGMLQuantizationType[form]
+    kind = GGMLQuantizationType.Q4_K
     blocks = np.random.default_rng(0).integers(0, 60, (80, gguf.GGML_QUANT_SIZES[kind][1]), np.uint8)
     arrays["blk.0.ffn_gate.weight"] = blocks
     folder = made(write_gguf(tmp_path / "model.gguf", values, arrays, raw={"blk.0.ffn_gate.weight": kind}))
@@ -110,7 +108,8 @@ def test_numbers_too_large_for_float16_stay_float32(tmp_path: Path) -> None:
     assert inspect(folder).dtype == "float32"
 
 
-def test_gemma_3_computes_what_transformers_computes_from_its_folder(tmp_path: Path) -> None:
+def test_gemma_3_computes_what_transformers_computes_and_joins_pieces_by_their_scores(tmp_path: Path) -> None:
+    """Letters without a piece become bytes."""
     folder = made(gemma(tmp_path / "model", tmp_path / "model.gguf"))
     tokens = torch.tensor([[2, 262, 263, 270, 265, 271, 3, 4, 5, 264, 269, 266]])
     with torch.no_grad():
@@ -120,23 +119,17 @@ def test_gemma_3_computes_what_transformers_computes_from_its_folder(tmp_path: P
         )
     assert torch.allclose(before, after, atol=1e-4)
     assert inspect(folder).end_tokens == {1, 277}
-
-
-def test_scores_join_pieces_the_best_first_and_other_letters_become_bytes(tmp_path: Path) -> None:
-    tokenizer = tokenizer_of(inspect(made(gemma(tmp_path / "model", tmp_path / "model.gguf"))))
+    tokenizer = tokenizer_of(inspect(folder))
     ids = {text: id for id, text in enumerate(gemma_vocabulary()["tokenizer.ggml.tokens"])}
     wanted = ["abc", "▁the", "  ", "a", "\n", "<0xC3>", "<0xA9>", "▁", "<0x7A>", "<end_of_turn>", "at"]
     assert tokenizer.encode("abc the  a\né z<end_of_turn>at") == [ids[text] for text in wanted]
     assert tokenizer.decode([ids[text] for text in wanted]) == "abc the  a\né z<end_of_turn>at"
 
 
-def test_a_pair_says_what_its_models_were_and_whose_speed_is_measured(tmp_path: Path) -> None:
+def test_a_pair_says_what_its_models_were_and_formats_are_those_of_the_gguf_package(tmp_path: Path) -> None:
     folder = made(exported(save_with_bpe(tmp_path / "model", "llama", **LLAMA), tmp_path / "model.gguf"))
     (sentence,) = (found.sentence for found in check_pair(folder, None).findings if found.topic == "target from GGUF")
     assert "dequantised from a GGUF file (F32, 0 MB)" in sentence
-
-
-def test_formats_are_those_of_the_gguf_package() -> None:
     for number, (name, *sizes) in FORMATS.items():
         assert tuple(sizes) == gguf.GGML_QUANT_SIZES[GGMLQuantizationType[name]]
         assert number == GGMLQuantizationType[name]
@@ -144,10 +137,6 @@ def test_formats_are_those_of_the_gguf_package() -> None:
 
 def torn(file: Path) -> None:
     file.write_bytes(file.read_bytes()[:-100])
-
-
-def header(magic: bytes = b"GGUF", version: int = 3, tensors: int = 1, values: int = 1) -> Callable[[Path], object]:
-    return lambda file: file.write_bytes(magic + struct.pack("<IQQ", version, tensors, values) + bytes(64))
 
 
 def value(key: str, kind: int, content: bytes) -> Callable[[Path], object]:
@@ -170,22 +159,13 @@ def with_value(key: str, new: Any) -> Callable[[Path], object]:
 
 
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "no file": (lambda file: file.unlink(), "cannot be read: No such file"),
-    "wrong magic": (header(magic=b"GGML"), "does not begin with GGUF"),
     "torn": (torn, "its header describes [0-9,]+ bytes and the file has"),
-    "big-endian": (header(version=3 << 24), "or big-endian"),
-    "huge count of tensors": (header(tensors=2**63), "claims .* tensors"),
     "huge text": (value("a", 8, struct.pack("<Q", 2**50)), "claims .* bytes of one text"),
     "huge list": (value("a", 9, struct.pack("<IQ", 5, 2**50)), "claims .* items of lists"),
     "list that the file lacks": (value("a", 9, struct.pack("<IQ", 12, 1 << 21)), "ends within its header"),
     "unknown kind of value": (value("a", 99, b""), "damaged"),
     "one of several parts": (with_value("split.count", 3), "one of 3 parts.*llama-gguf-split --merge"),
-    "another architecture": (with_value("general.architecture", "mamba"), "architecture 'mamba'.*llama-server"),
-    "experts": (with_value("llama.expert_count", 8), "sets llama.expert_count"),
-    "no width": (with_value("llama.embedding_length", 0), "embedding_length 0; it must be one whole number"),
     "another model's width": (with_value("llama.feed_forward_length", 160), "belong to different models"),
-    "other positions": (with_value("llama.rope.scaling.type", "longrope"), "rotary positions of the kind 'longrope'"),
-    "half turned": (with_value("llama.rope.dimension_count", 4), "turns 4 of 8"),
     "strange divisors": (
         changed(lambda values, arrays: arrays.update({"rope_freqs.weight": np.float32([1, 7, 3, 8])})),
         "not Llama 3's",
@@ -194,15 +174,8 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         changed(lambda values, arrays: arrays.update({"blk.0.ssm_in.weight": np.ones((2, 2), np.float32)})),
         "holds the tensor blk.0.ssm_in.weight",
     ),
-    "a tensor too few": (changed(lambda values, arrays: arrays.pop("blk.1.ffn_up.weight")), "lacks 1 of the"),
-    "another kind of tokenizer": (with_value("tokenizer.ggml.model", "t5"), "kind 't5'"),
     "unknown rules": (with_value("tokenizer.ggml.pre", "tekken"), "splits text by the rules 'tekken'"),
     "other merges": (with_value("tokenizer.ggml.merges", ["a b", "q q"]), "merges that make no token"),
-    "two tokens of one text": (
-        changed(lambda values, arrays: values["tokenizer.ggml.tokens"].__setitem__(9, "a")),
-        "two of one text",
-    ),
-    "kinds of fewer tokens": (with_value("tokenizer.ggml.token_type", [1, 1]), "kinds of 2"),
 }
 
 

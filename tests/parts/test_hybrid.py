@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 
 import pytest
 import torch
 
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.disco import features
-from decoding.drafting.estimates import Knowledge
 from decoding.drafting.features import DraftStep, Lead, lead
 from decoding.drafting.records import Record, RecordedText, Written
 from decoding.drafting.source import Asking, Foresee, Source, View
@@ -20,43 +17,11 @@ from decoding.prices.fit import counted
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import Player
 from tests.golden.live import Model, MovedClock, Stage
-from tests.kit.copies import CopyThenDraft
 from tests.kit.recordings import recorded
-from tests.kit.worlds import World, looking_at, state_of
+from tests.kit.worlds import World, state_of
 
 HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
-GREEDY = Sampling(max_new_tokens=50)
 SHARED = Sampling(temperature=0.9, dice="shared", max_new_tokens=50, repetition_penalty=1.2)
-
-
-@pytest.mark.parametrize("seen", [features.NAMES, features.QUICK, features.GLANCE], ids=["full", "quick", "glance"])
-def test_after_a_copy_a_live_draft_has_the_estimates_that_a_replay_has_there(seen: Sequence[str]) -> None:
-    classifier, copied = looking_at(seen), 0
-    shown: list[tuple[int, tuple[int, ...], list[float]]] = []  # by draft: where it began, its copy, its estimates
-
-    class Spied(CopyThenDraft):
-        sees = "estimate"
-
-        def takes(self, estimates: Sequence[float]) -> tuple[int, int]:
-            taken, drafted = super().takes(estimates)
-            shown.append((self._start, self._found[:taken], []))
-            return taken, drafted
-
-        def stops(self, seen: float, now: int) -> bool:
-            shown[-1][2].append(seen)
-            return super().stops(seen, now)
-
-    for seed in range(6):
-        shown.clear()
-        World.of_tables(5, seed).run(lambda parts: parts.drafter(Spied(Knowledge()), classifier), [3, 1], GREEDY)
-        study = RecordedSet([recorded(World.of_tables(5, seed), GREEDY)])
-        [recording], [rows] = study.recordings, study.estimates(classifier)
-        for start, copy, estimates in shown:
-            place = start + len(copy)
-            if recording.tokens[start:place] == [*copy] and len(estimates) == 2:
-                copied += len(copy) > 0
-                assert estimates == pytest.approx(rows[place - recording.prompt_tokens][:2], abs=1e-5)
-    assert copied > 3
 
 
 @pytest.mark.parametrize("token", [2, 0], ids=["the best", "another, as ratio dice may draw"])

@@ -56,17 +56,6 @@ def test_intervals_hold_at_every_look_together(draw: Draw) -> None:
     assert missed <= 4  # 1 % would be 1
 
 
-@pytest.mark.parametrize("prompts", [8, 24])
-def test_intervals_of_prompts_of_unlike_gain_hold_too(prompts: int) -> None:
-    """Every prompt has its own gain, so no prompt is like another."""
-    dice, missed, gain = random.Random(6), 0, 2.718281828 ** (0.2**2 / 2)
-    for _ in range(200):
-        base = [dice.lognormvariate(0, 0.3) for _ in range(prompts)]
-        low, high = ratio_interval([(seconds * gain, seconds * dice.lognormvariate(0, 0.2)) for seconds in base])
-        missed += low is not None and high is not None and not low <= 1 <= high
-    assert missed <= 18  # 5 % would be 10, with a standard error of 3
-
-
 @pytest.mark.parametrize(("strategies", "prompts"), [(1, 6), (2, 6), (3, 7), (4, 7), (8, 8), (16, 9)])
 def test_more_strategies_take_more_prompts_to_have_an_interval(strategies: int, prompts: int) -> None:
     assert fewest_rows(strategies) == prompts

@@ -7,20 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.ending import Decoded, Ending
-from decoding.core.load import Load
-from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem, decode, read_prompts
-from decoding.replay import planning
-from decoding.replay.planning import RecordedSet
-from decoding.replay.player import replay
-from decoding.trace.events import Drafted, Recorder, Verified
+from decoding.trace.events import Recorder, Verified
 from tests.kit.foreign import STARTER, foreign_draft
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -58,54 +51,15 @@ def run(
 
 
 @pytest.mark.parametrize("method", ["tli", "slem"])
-def test_greedy_text_is_the_targets_and_positions_are_its_tokens(
-    folder: Path, prompts: list[PromptItem], method: str
-) -> None:
+def test_greedy_text_is_the_targets(folder: Path, prompts: list[PromptItem], method: str) -> None:
     pair = made(folder, method)
     pair.fingerprints = None  # the classifier was trained with the starter's own draft
     more = parse_choices("ssd:4,branches=6,placement=in-turn,oracle") if method == "tli" else []
-    accepted = 0
-    for prompt in prompts[:1]:
-        alone, _ = run(pair, choose("autoregressive"), prompt)
-        for choice in [*CHOICES, *more]:
-            tokens, recorder = run(pair, choice, prompt)
-            assert tokens == alone
-            accepted += told_of(recorder, pair.tokenizer.encode(prompt.text), tokens)
-    assert accepted > 40
-
-
-def test_texts_of_a_batch_share_passes_of_a_draft_with_another_tokenizer(
-    folder: Path, prompts: list[PromptItem]
-) -> None:
-    pair = made(folder, "slem")
-    choice = choose("static", {"lookahead": 3})
-    requests = [Request(choice, pair.tokenizer.encode(p.text), SAMPLING, 0, Ending(pair.end_tokens)) for p in prompts]
-    together = pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(2))
-    alone = [run(pair, choose("autoregressive"), prompt)[0] for prompt in prompts]
-    assert sorted(decoded.tokens for _, decoded in together if isinstance(decoded, Decoded)) == sorted(alone)
-
-
-def told_of(recorder: Recorder, prompt: list[int], tokens: list[int]) -> int:
-    """Check that drafts stand where they are said to, and count what was accepted."""
-    at, accepted, drafts = 0, 0, {e.round: e for e in recorder.events if isinstance(e, Drafted)}
-    for verdict in (event for event in recorder.events if isinstance(event, Verified)):
-        draft = drafts.get(verdict.round)
-        if draft:
-            assert draft.position == len(prompt) + at
-            assert [*draft.tokens[: verdict.accepted]] == tokens[at : at + verdict.accepted]
-        at, accepted = at + verdict.accepted + 1, accepted + verdict.accepted
-    assert at == len(tokens)
-    return accepted
-
-
-def test_a_replay_of_a_translated_draft_counts_the_passes_of_the_run(folder: Path, prompts: list[PromptItem]) -> None:
-    pair = made(folder, "tli")
-    found = planning.study(pair, prompts, SAMPLING, tails=True)
-    assert isinstance(found, RecordedSet)
-    static = choose("static", {"lookahead": 4})
-    counted = replay(found.texts(), static.source)
-    rounds = [e for p in prompts for e in run(pair, static, p)[1].events if isinstance(e, Verified)]
-    assert (counted.target_passes, counted.accepted) == (len(rounds), sum(e.accepted for e in rounds))
+    alone, _ = run(pair, choose("autoregressive"), prompts[0])
+    for choice in [*CHOICES, *more]:
+        tokens, recorder = run(pair, choice, prompts[0])
+        assert tokens == alone
+        assert sum(event.accepted for event in recorder.events if isinstance(event, Verified)) > 5
 
 
 def test_ssd_drafts_beside_the_target_with_another_tokenizer(

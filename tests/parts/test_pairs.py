@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from decoding.errors import BadCheckpoint, BadPair
+from decoding.errors import BadPair
 from decoding.vocabularies.fit import PairReport, check_pair
 from tests.kit.models import LLAMA, save
 from tests.kit.pairs import sentences
@@ -61,7 +61,7 @@ def test_two_tokenizers_are_remarked_on_with_what_they_share(pair: tuple[Path, P
     report.require()
     told = sentences(report)
     assert told[0].startswith("The tokenizers differ: 2 ids mean different things; 5 is 'w5' to the target")
-    assert told[1].startswith("The target shares 97 of the draft's 97 tokens (100 %). They are about")
+    assert told[1].startswith("The target shares 97 of the draft's 97 tokens. They are about")
     assert report.shared and (report.shared.to_target[5], report.shared.to_target[6]) == (6, 5)
 
 
@@ -80,28 +80,12 @@ def test_tokenizers_without_a_common_token_do_not_fit(pair: tuple[Path, Path]) -
         report.require()
 
 
-def test_a_draft_with_fewer_tokens_and_merges_is_not_said_to_have_the_same(pair: tuple[Path, Path]) -> None:
-    edit(pair[0] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1", "w 2"]))
-    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"].update(merges=["w 1"]))
-    edit(pair[1] / "tokenizer.json", lambda tokenizer: tokenizer["model"]["vocab"].pop("w96"))
-    told = sentences(check_pair(*pair))[0]
-    assert "differ: the target's has 97 tokens and 2 merges, the draft's 96 and 1" in told
-    assert "same tokens" not in told
-
-
 def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> None:
     padded = save(tmp_path / "padded", "llama", **SMALL | {"vocab_size": 128})
     shutil.copy(pair[0] / "tokenizer.json", padded)
     report = check_pair(pair[0], padded)
     assert report.fits
     assert any("differ by padding alone" in sentence for sentence in sentences(report))
-
-
-def test_a_draft_that_lacks_tokens_of_the_target_shares_the_others(pair: tuple[Path, Path], tmp_path: Path) -> None:
-    target = save(tmp_path / "wider", "llama", **LLAMA | {"vocab_size": 99})
-    report = check_pair(target, pair[1])
-    assert "2 tokens, 'w97' first, have ids that not both models know" in sentences(report)[0]
-    assert report.shared and report.shared.to_target == {number: number for number in range(97)}
 
 
 def test_vocab_and_merges_files_are_read_too(pair: tuple[Path, Path]) -> None:
@@ -127,14 +111,6 @@ REMARKS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda draft: (draft / "generation_config.json").write_text('{"eos_token_id": 4}'),
         "end tokens differ",
     ),
-    "chat template": (
-        lambda draft: edit(draft / "tokenizer_config.json", lambda t: t.update(chat_template="{{ x }}")),
-        "chat templates differ",
-    ),
-    "cutting": (
-        lambda draft: edit(draft / "tokenizer.json", lambda t: t.update(normalizer={"type": "NFC"})),
-        "cut text differently",
-    ),
     "context": (
         lambda draft: edit(draft / "config.json", lambda c: c.update(max_position_embeddings=64)),
         "together they hold 64",
@@ -151,19 +127,8 @@ def test_what_changes_no_text_is_a_remark(pair: tuple[Path, Path], case: str) ->
     assert says in sentences(report)[0]
 
 
-def test_a_draft_as_large_as_its_target_is_remarked_on(pair: tuple[Path, Path]) -> None:
-    assert any("same model" in sentence for sentence in sentences(check_pair(pair[0], pair[0])))
-    assert any("large for its target" in sentence for sentence in sentences(check_pair(*reversed(pair))))
-
-
 def test_a_text_longer_than_the_pair_holds_does_not_fit(pair: tuple[Path, Path]) -> None:
     assert check_pair(*pair, context=128).fits
     report = check_pair(*pair, context=129)
     assert not report.fits
     assert sentences(report)[0].startswith("A text of 129 tokens was asked for, and the pair holds 128")
-
-
-def test_a_broken_tokenizer_is_a_bad_checkpoint(pair: tuple[Path, Path]) -> None:
-    (pair[1] / "tokenizer.json").write_text('{"model": {"vocab": [1]}}')
-    with pytest.raises(BadCheckpoint, match="not a tokenizer"):
-        check_pair(*pair)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import RecordedSet, study
-from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, left_out, predict_ahead
+from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, predict_ahead
 from decoding.replay.planning_at_load import PlanInputs, predict_at_load
 from decoding.replay.probing import probe, typical
 from decoding.replay.workload import PROMPTS as PROMPTS_RUN
@@ -57,18 +56,6 @@ def test_every_setting_of_the_grid_and_some_near_the_best_are_simulated_in_as_ma
     assert all(p.tokens_per_s > 0 and p.speedup > 0 for p in predictions)
     strategies = planned_ahead(SHARED, has_classifier=True)
     assert done == list(range(1, samples_ahead(len(PROMPTS), strategies, has_both_placements=False) + 1))
-
-
-def test_every_strategy_that_the_dice_keep_out_of_a_plan_is_named_with_the_reason() -> None:
-    ratio, recorded = (
-        Sampling(temperature=1.0, dice="ratio"),
-        study(pair(), PROMPTS[:1], SHARED, tails=True),
-    )
-    ahead = {each.slug for each in planned_ahead(SHARED, has_classifier=True)}
-    missing, fixed = (left_out(sampling, recorded) for sampling in (ratio, SHARED))
-    assert missing.keys() - fixed.keys() == ahead and not planned_ahead(ratio, has_classifier=True)
-    assert all("greedy or shared dice" in missing[slug] for slug in ahead)
-    assert not left_out(ratio, dataclasses.replace(recorded, is_undrafted=True))
 
 
 @LINUX

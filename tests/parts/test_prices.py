@@ -11,7 +11,7 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco.classifier import DraftClassifier
-from decoding.disco.prices import COPIED, PRICED, Prices, RulePrice, about, prices_at
+from decoding.disco.prices import COPIED, PRICED, Prices, RulePrice, prices_at
 from decoding.measure.comparison import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey
@@ -19,7 +19,6 @@ from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import weighing
 from decoding.replay.planning import RecordedSet, price_of_a_token, study, sweep
-from decoding.ssd.policy.ssd_policy import TokenPrices
 from tests.kit.loads import fragile
 from tests.kit.pairs import SHARED, pair, prompts
 from tests.kit.worlds import some_classifier
@@ -72,17 +71,6 @@ def test_the_more_its_turns_differ_the_more_a_run_doubts_its_own_price(recorded)
     assert "within the doubt" in unsteady.rules[PRICED].sentence
 
 
-def test_a_card_that_does_not_say_how_it_got_its_price_or_whose_threshold_is_no_price_keeps_it(recorded) -> None:
-    _, texts = recorded
-    card, dear = carded(texts, COSTS).card, scaled(COSTS, 9.0)
-    for lost in ("costs", "thresholds"):
-        assert prices_at({name: part for name, part in card.items() if name != lost}, dear) is None
-    for threshold in (None, 0.0, -0.2):
-        found = prices_at({**card, "thresholds": {**card["thresholds"], COPIED: threshold}}, dear)
-        assert found is not None and set(found.rules) == {PRICED}
-    assert about(None, PRICED) is None
-
-
 def test_a_copied_token_is_priced_without_the_sweep_of_drafted_ones() -> None:
     """A classifier of a target alone has no such sweep, and its costs have no draft."""
     own = dataclasses.replace(COSTS, steps={1: [(1, 0.0)]}, begin=[(1, 0.0)])
@@ -91,16 +79,6 @@ def test_a_copied_token_is_priced_without_the_sweep_of_drafted_ones() -> None:
     found = prices_at(card, steep)
     assert found is not None and set(found.rules) == {COPIED}
     assert found.rules[COPIED].is_own and found.rules[COPIED].run == pytest.approx(0.4)
-
-
-def test_who_prepares_ahead_takes_its_prices_from_the_same_place(recorded) -> None:
-    _, texts = recorded
-    spoiled = carded(texts, scaled(COSTS, 4.0))
-    right = carded(texts, COSTS)
-    found = TokenPrices.of(spoiled.at(COSTS))
-    expected = TokenPrices.of(right)
-    assert found is not None and expected is not None
-    assert (found.waiting, found.beside) == pytest.approx((expected.waiting, expected.beside), rel=0.1)
 
 
 def drafted(comparison: Measurement, params: dict[str, object]) -> int | None:
@@ -154,12 +132,3 @@ def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(reco
     assert weighing.settle_prices(asked, {}, told.append) == {}
     assert asked.models.classifier("ours").prices is None
     assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]
-
-
-def test_prompts_that_fill_the_context_leave_the_cards_prices(recorded) -> None:
-    _, texts = recorded
-    short = pair(context=64)
-    short.hold("ours", carded(texts, COSTS))
-    asked = Measurement(short, prompts(3), [choose("disco", {"classifier": "ours"})], SHARED)
-    assert weighing.settle_prices(asked, {}) == {}
-    assert short.classifier("ours").prices is None

@@ -6,8 +6,6 @@ import itertools
 
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
-from decoding.drafting.features import Confidence
-from decoding.drafting.source import Chain
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
 from decoding.replay.probing import Timed, TimedRule
@@ -29,36 +27,6 @@ def test_prompts_stand_for_all_by_their_length() -> None:
     prompts = [PromptItem(str(length), "x" * length) for length in (800, 100, 400, 200, 700, 300, 600, 500)]
     assert [prompt.id for prompt in probing.typical(prompts)] == ["200", "400", "600", "800"]
     assert [prompt.id for prompt in probing.typical(prompts[:2])] == ["100", "800"]
-
-
-def test_on_a_gpu_nothing_is_priced_that_was_captured_and_whole_drafts_price_a_decision() -> None:
-    """There the thread has waited for the token before it asks the rule, so an answer alone takes no time."""
-    made: list[Busy] = []
-
-    def busy() -> Busy:
-        made.append(Busy())
-        return made[-1]
-
-    sampling, rule = Sampling(max_new_tokens=60), TimedRule(busy, Confidence)
-    costs, [price] = probing.probed(pair(), [PromptItem("p", "ab")], sampling, [rule], is_launched=True)
-    first, second = made  # both runs ask, and only the second is priced
-    assert first.answers and second.answers
-    assert price > 0 and costs.draft(1) > 0
-
-
-class Busy(Chain):
-    """Draft two tokens, and take long before each is judged."""
-
-    sees = "confidence"
-    lookahead = 2
-
-    def __init__(self) -> None:
-        self.answers = 0
-
-    def stops(self, seen: float) -> bool:
-        self.answers += 1
-        sum(range(200_000))
-        return False
 
 
 def test_a_rule_that_is_timed_drafts_as_ever_and_every_token_is_answered_for() -> None:

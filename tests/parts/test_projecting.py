@@ -11,7 +11,6 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
-from decoding.disco import features
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
@@ -28,7 +27,7 @@ from decoding.replay.projecting import (
 )
 from decoding.strategies import STRATEGIES
 from tests.kit.pairs import LETTERS, pair
-from tests.kit.worlds import looking_at, some_classifier
+from tests.kit.worlds import some_classifier
 
 pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=40)
@@ -108,19 +107,6 @@ def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_co
     kinds = {Choice.of(row).kind for row in found["settings"]}
     assert ranked == kinds - {"autoregressive"} | found["left_out"].keys()
     assert found["left_out"].keys() == {"schedule"} and all(found["left_out"].values())
-
-
-def test_what_is_left_out_has_a_reason_and_a_classifier_of_another_sampling_a_warning(ready) -> None:  # type: ignore[no-untyped-def]
-    _, material = ready
-    plain = some_classifier()
-    trained = dataclasses.replace(plain, card={**plain.card, "sampling": Sampling().to_dict()})
-    none = dataclasses.replace(material, classifier=trained, is_undrafted=True)
-    warned = document(none, EVEN, SHARED, cancelled=lambda: True)["misfit"]
-    assert warned.startswith("This projection uses a classifier that was trained with temperature 0.0")
-    of_drafts = dataclasses.replace(material, classifier=looking_at(features.QUICK)).left_out()
-    assert of_drafts["suffix:classifier=newest"] == "the classifier has not learned from copied tokens"
-    without = dataclasses.replace(material, classifier=None).left_out(fixes_the_text=False)
-    assert without["disco"] == "this pair has no classifier" and "fixed text" in without["ssd"]
 
 
 def test_longer_texts_take_longer_on_a_card_that_says_what_their_context_costs(ready) -> None:  # type: ignore[no-untyped-def]

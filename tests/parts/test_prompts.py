@@ -44,18 +44,6 @@ def test_a_chat_can_be_read_as_plain_text():
     ]
 
 
-def test_entries_before_a_broken_one_are_read():
-    told = refusal('[{"text": "a"},\n {"text": "b"},\n {"text": ]', "p.json")
-    assert told.startswith("p.json, line 3 is broken: not JSON (Expecting value). 2 prompts are good.")
-
-
-def test_a_named_form_wins_over_the_columns():
-    text = json.dumps({"question": "Why?", "answer": "Because.", "text": "unused"})
-    assert read_prompts(text, "q.jsonl", form="gsm8k")[0].text == "Why?"
-    with pytest.raises(BadPrompts, match="no prompt form 'wrong'; there are humaneval"):
-        read_prompts(text, "q.jsonl", form="wrong")
-
-
 def test_broken_lines_are_told_by_number_reason_and_good_ones():
     told = refusal('{"text": "good"}\n{"text": "cut o\n{"text": "good too"}\n[]\n{"prompt": ""}')
     assert told.startswith("mine.jsonl, line 2 is broken, as are 2 more: not JSON (Unterminated string")
@@ -66,15 +54,12 @@ def test_broken_lines_are_told_by_number_reason_and_good_ones():
     ("text", "reason"),
     [
         ('{"text": "a"}\n{"other": 1}', "line 2 is broken: it has no 'text' or 'prompt'. 1 prompt is good"),
-        ('{"text": " "}', "its text is empty"),
         (
             '{"id": "x", "text": "a"}\n{"id": "x", "text": "b"}',
             "line 2 is broken: its id 'x' is that of line 1 already",
         ),
         ('{"text": "a", "split": "tset"}', "its split is 'tset', which can be train, validation, test or nothing"),
-        ('{"turns": [], "category": "qa"}', "its 'turns' holds no text"),
         (json.dumps({"text": "a" * (LONGEST + 1)}), "more than the 1,000,000 of the longest prompt"),
-        ('{"body": "a"}', "has the columns body, and none of them is known to hold prompts"),
         ('{"text": "\0"}', "holds NUL characters"),
     ],
 )
@@ -86,11 +71,6 @@ def test_each_fault_has_its_sentence(text, reason):
     ("name", "text", "reason"),
     [
         ("mine.json", '["a", {"text": "b"}]', "entry 1 is broken: not a JSON object. 1 prompt is good"),
-        (
-            "mine.csv",
-            'text,id\n"two\nlines",1\nlonely\n',
-            "line 4 is broken: it has 1 cells where the first line has 2",
-        ),
         ("mine.csv", f"text\n{'a' * (LONGEST + 1)}\n", "line 2 is broken: not a table (field larger than field limit"),
         ("mine.docx", "a", "mine.docx ends in .docx; the name of a prompt file ends in .jsonl"),
     ],
@@ -114,7 +94,6 @@ def test_bytes_of_another_encoding_are_refused_with_their_line():
     ("name", "text", "reason"),
     [
         ("p.jsonl", '{"text": "x \\ud800"}', "its text holds half a surrogate pair"),
-        ("p.csv", "id,text\n" + "7" * 5000 + ",x", "its id has 5,000 characters, more than 200"),
         ("p.jsonl", '{"text": "x", "text": "y"}', "the key 'text' is there twice"),
         ("p.json", "[" + "[]," * 2_000_000 + "0]", "lists and objects, more than"),
         ("p.jsonl", '{"text": "x", "n": [' + "1," * 6_500_000 + "1]}", "values, more than"),
@@ -122,17 +101,11 @@ def test_bytes_of_another_encoding_are_refused_with_their_line():
         ("p.txt", "a\n" * 100_001, "more than 100,000 rows"),
         ("p.txt", "a" + "\n" * 2_000_001, "has 2,000,001 lines, more than 2,000,000"),
     ],
-    ids=range(8),
+    ids=range(7),
 )
 def test_a_prompt_file_made_to_hurt_is_refused_in_a_sentence(name, text, reason):
     with pytest.raises(BadPrompts, match=reason) as refusal:
         read_prompts(text, name)
-    assert len(str(refusal.value)) < 1000
-
-
-def test_columns_without_end_are_not_all_told():
-    with pytest.raises(BadPrompts, match=r"x0, x1, .* and 980 more, and none of them") as refusal:
-        read_prompts(json.dumps({f"x{n}": 1 for n in range(1000)}), "p.jsonl")
     assert len(str(refusal.value)) < 1000
 
 
@@ -141,7 +114,5 @@ def test_lines_end_as_they_do_on_any_system():
         assert [prompt.text for prompt in read_prompts(end.join(("a", "b")), "p.txt")] == ["a", "b"]
         assert [prompt.text for prompt in read_prompts(end.join(("a", "b", "---", "c")), "p.txt")] == ["a\nb", "c"]
     for end in ("\n", "\r\n", "\r"):
-        assert [prompt.text for prompt in read_prompts(end.join(("id,text", "1,a", '2,"b c"')), "p.csv")] == [
-            "a",
-            "b c",
-        ]
+        found = read_prompts(end.join(("id,text", "1,a", '2,"b c"')), "p.csv")
+        assert [prompt.text for prompt in found] == ["a", "b c"]

@@ -2,45 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 
 import pytest
 import torch
 
-from decoding.backends.registry import Parts
-from decoding.core.drafter import Drafter
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, judging, training
-from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep
 from decoding.drafting.records import Record, RecordedText
 from decoding.replay.player import replay
 from decoding.strategies.static import SameLength
-from decoding.trace.events import Drafted, Event, Verified
-from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
-from tests.kit.worlds import drafter_for, looking_at, some_classifier, stopped_by
+from decoding.trace.events import Event, Verified
+from tests.kit.recordings import NEW, SAMPLINGS, recorded, world
+from tests.kit.worlds import drafter_for, looking_at, some_classifier
 
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
-
-
-PRICE = 0.3
 QUICK, GLANCE = looking_at(features.QUICK), looking_at(features.GLANCE)
-CLASSIFIED: dict[str, tuple[str, float, DraftClassifier]] = {
-    "classifier": ("threshold", 0.5, some_classifier()),
-    "quick": ("threshold", 0.5, QUICK),
-    "at a glance": ("priced", PRICE, GLANCE),
-    "priced": ("priced", PRICE, some_classifier()),
-}
-
-
-def ruled(name: str) -> Callable[[Parts], Drafter]:
-    rule, threshold, classifier = CLASSIFIED[name]
-    return stopped_by(rule, CAP, classifier, threshold)
 
 
 def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
@@ -96,17 +79,6 @@ def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
     assert sum(chances) / len(chances) == pytest.approx(sum(drawn) / len(drawn), abs=0.02)
     likely = [hit for hit, chance in zip(drawn, chances, strict=True) if chance > 0.999]
     assert all(likely)
-
-
-@pytest.mark.parametrize("name", CLASSIFIED)
-def test_the_words_in_a_trace_are_of_the_drafts_own_tokens(name: str) -> None:
-    """An end token ends its draft without an estimate, even as a round's first token: the estimates of the round before
-    are not its own."""
-    for seed in range(2):
-        _, live = world(seed, ends=[5, 9]).run(ruled(name), [3, 1], SAMPLINGS[1], seed)
-        for draft in live.events:
-            if isinstance(draft, Drafted):
-                assert len(draft.estimate) == len(draft.tokens) - (draft.stop == "eos")
 
 
 @pytest.mark.parametrize("vocab", [4, 300])

@@ -48,33 +48,15 @@ def sentence_piece(size: int) -> Tokenizer:
     return Tokenizer.from_str(json.dumps(whole))
 
 
-def word_piece(size: int) -> Tokenizer:
-    """BERT's way: "##" goes on with a word."""
-    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-    made.decoder = decoders.WordPiece()
-    trainer = trainers.WordPieceTrainer(vocab_size=size, special_tokens=["[UNK]"], show_progress=False)
-    made.train_from_iterator(LINES, trainer)
-    return made
-
-
-def words() -> Tokenizer:
-    """Whole words, with spaces between them."""
-    vocab = {word: number for number, word in enumerate(dict.fromkeys(" ".join(LINES).split()))}
-    made = Tokenizer(models.WordLevel({**vocab, "[UNK]": len(vocab)}, unk_token="[UNK]"))
-    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
-    return made
-
-
 def facts(ids: dict[str, int], specials: set[str] = frozenset()) -> TokenizerFacts:  # type: ignore[assignment]
     names = frozenset(specials)
-    return TokenizerFacts(ids, (), names, None, names)
+    return TokenizerFacts(ids, (), names, names)
 
 
 @pytest.fixture(scope="module")
 def coders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Coder]:
     root = tmp_path_factory.mktemp("tokenizers")
-    made = {"gpt": byte_level(500), "llama": sentence_piece(700), "bert": word_piece(400), "words": words()}
+    made = {"gpt": byte_level(500), "llama": sentence_piece(700)}
     return {name: _coder(root / name, tokenizer) for name, tokenizer in made.items()}
 
 
@@ -84,18 +66,17 @@ def _coder(folder: Path, made: Tokenizer) -> Coder:
     return Coder(spelling, lambda text: made.encode(text, add_special_tokens=False).ids)
 
 
-@pytest.mark.parametrize("text", [" of walkers, and", "naïve café", "世界 🙂", "a  b\n\tc"])
+@pytest.mark.parametrize("text", ["naïve café  a\n\tc", "世界 🙂"])
 @pytest.mark.parametrize("name", ["gpt", "llama"])
 def test_ids_write_the_very_bytes_that_they_were_cut_from(coders: dict[str, Coder], name: str, text: str) -> None:
     found = coders[name]
     assert found.spelling.bytes_of(found.ids_of(text.encode())) == text.encode()
 
 
-@pytest.mark.parametrize("name", ["gpt", "llama", "bert", "words"])
-def test_a_word_after_a_space_has_the_same_bytes_in_every_tokenizer(coders: dict[str, Coder], name: str) -> None:
-    found = coders[name]
-    assert found.spelling.bytes_of(found._encode("and")).removeprefix(b" ") == b"and"
-    assert b" the" in found.spelling.ids
+def test_a_word_after_a_space_has_the_same_bytes_in_every_tokenizer(coders: dict[str, Coder]) -> None:
+    assert all(b" the" in found.spelling.ids for found in coders.values())
+    words = spelling_of(replace(facts({"the": 0, "##ing": 1, "##": 2}), signs="words"), MANY)
+    assert words.written == {0: b" the", 1: b"ing", 2: b" ##"}
 
 
 def test_of_two_tokens_for_one_byte_the_one_in_use_is_taken() -> None:
@@ -116,23 +97,14 @@ def test_an_id_that_the_model_cannot_say_is_shared_with_nobody() -> None:
     assert shared(spelling_of(facts(ids), 2), spelling_of(facts(ids), 99)).to_target == {0: 0, 1: 1}
 
 
-def test_shares_are_counted_of_vocabulary_and_sample_text(coders: dict[str, Coder]) -> None:
+def test_the_share_is_counted_of_a_sample_text(coders: dict[str, Coder]) -> None:
     gpt, llama = coders["gpt"].spelling, coders["llama"].spelling
     both = shared(gpt, llama)
     known = {gpt.written[number] for number in both.to_target.values()}
     assert all(gpt.written[theirs] == llama.written[ours] for ours, theirs in both.to_target.items())
-    assert both.of_draft == len(known) / llama.size
     tokens = [*cut(gpt, sample.TEXT.encode())]
     assert both.of_target_text == sum(gpt.written.get(token, b"") in known for token in tokens) / len(tokens)
-    assert 0.3 < both.of_target_text < 1 and 0.3 < both.of_drafted_text < 1
-    assert (shared(gpt, gpt).of_draft, shared(gpt, gpt).of_target_text) == (1.0, 1.0)
-
-
-def test_vocabularies_of_a_hundred_thousand_tokens_are_compared() -> None:
-    ids = {f"Ġ{number}": number for number in range(100_000)}
-    turned = {token: 99_999 - number for token, number in ids.items()}
-    found = shared(spelling_of(facts(ids), 100_000), spelling_of(facts(turned), 90_000))
-    assert (found.count, found.to_target[0], found.of_draft) == (90_000, 99_999, 1.0)
+    assert 0.3 < both.of_target_text < shared(gpt, gpt).of_target_text == 1.0
 
 
 def test_text_is_cut_as_it_would_be_after_what_stands_before_it(coders: dict[str, Coder]) -> None:

@@ -5,10 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-import pytest
-
 from decoding.disco.cards import sharing_sentence
-from decoding.errors import BadPrompts
 from decoding.prompts.prompt import PromptItem
 from decoding.training.splits import Splits
 
@@ -43,21 +40,3 @@ def test_a_text_in_several_given_splits_stays_in_the_last_one_and_that_is_told()
     assert parts(found) == ({"one"}, {"two"}, {"three", "four", "five"})
     assert found.left_out == 3
     assert sharing_sentence({"shared": found.shared()}).startswith("3 prompts were left out")
-
-
-def test_splits_of_the_same_texts_are_refused() -> None:
-    same = [prompt for split in ("train", "validation", "test") for prompt in prompts(["one", "two"], split)]
-    with pytest.raises(BadPrompts, match="train split holds only prompts that are in a later split too"):
-        Splits.of(same)
-
-
-def test_prompts_that_are_nearly_those_it_learns_from_are_told() -> None:
-    long = " ".join(f"word{i}" for i in range(40))
-    found = Splits.of(
-        prompts([long, "quite another one"], "train")
-        + prompts(["a validation prompt of its own"], "validation")
-        + prompts([f"{long} and more", "nothing of that"], "test")
-    )
-    assert found.shared() == {"left_out": 0, "validation": 0, "test": 1}
-    assert "1 validation and test prompts are nearly the same" in sharing_sentence({"shared": found.shared()})
-    assert sharing_sentence({}) == ""

@@ -27,8 +27,7 @@ from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, DraftLost, OutOfMemory
 from decoding.models.runner import ModelRunner, run_one
-from decoding.ssd.speculator.speculator import Postscript, Question, SpeculatorRecipe
-from decoding.ssd.speculator.speculators import Speculators
+from decoding.ssd.speculator.speculator import Postscript, SpeculatorRecipe
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed
 from decoding.ssd.transport.draft_server import DraftServer, serve
@@ -41,8 +40,7 @@ from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, run, table_draft, tex
 from tests.kit.linux import LINUX
 from tests.kit.pairs import Letters
 from tests.kit.patient import Patient, Striking
-from tests.kit.runners import Counting
-from tests.kit.table import TableRunner
+from tests.kit.table import TableModel, TableRunner
 from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
 
 pytestmark = pytest.mark.slow
@@ -128,8 +126,8 @@ def test_one_message_carries_the_verdicts_of_a_joint_verification(process: Askin
 
 
 @dataclass(frozen=True)
-class Remade(Counting):
-    """A table that also counts the runners made of it."""
+class Remade(TableModel):
+    """A table that counts the runners made of it."""
 
     made: list[TableRunner] = field(default_factory=list)
 
@@ -145,39 +143,6 @@ def draft_model() -> Remade:
 
 def recipe(rows: int = 12) -> SpeculatorRecipe:
     return SpeculatorRecipe(SpeculatorSettings(3, rows, "uniform", "neural"), Sampling(), 12, 0, ())
-
-
-def speculators(rows: int, model: Remade, texts: int) -> Speculators:
-    """Texts that have their first draft, and have prepared all they can."""
-    made = Speculators()
-    for number in range(texts):
-        made.read(number, recipe(rows), [2, number], model.new_runner())
-    made.answer([Question(number, None, 0, 40) for number in range(texts)], 0)
-    while made.step():
-        pass
-    return made
-
-
-def prepared(made: Speculators, texts: int) -> list[tuple[tuple[int, int, int], ...]]:
-    """Return the branches of each text, by asking once more."""
-    asked = [Question(number, 0, 0, 30) for number in range(texts)]
-    return [text.postscript().preparation.branches for text in made.answer(asked, 0)]
-
-
-@torch.inference_mode()
-def test_only_the_texts_that_missed_are_drafted_anew_and_in_joint_passes() -> None:
-    branches, model = prepared(speculators(16, draft_model(), 4), 4), draft_model()
-    made = speculators(16, model, 4)
-    verdicts = [Question(number, *branches[number][0][:2], 30) for number in (0, 1)]
-    verdicts += [Question(number, 1, unprepared(branches[number]), 30) for number in (2, 3)]
-    model.passes.clear()
-    answers = made.answer(verdicts, 0)
-    assert [answer.draft.source for answer in answers] == ["hit", "hit", "miss", "miss"]
-    assert model.passes == [(2, rows) for _, rows in model.passes] and len(model.passes) == 3
-
-
-def unprepared(branches: Sequence[tuple[int, int, int]]) -> int:
-    return next(token for token in range(12) if (1, token) not in {branch[:2] for branch in branches})
 
 
 @torch.inference_mode()

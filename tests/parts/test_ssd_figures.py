@@ -50,14 +50,3 @@ def test_what_is_prepared_beside_the_target_is_no_part_of_the_decoding_time() ->
     assert sample.draft_ns == 2_000 + 100 + 100 + 2_000 + (4_000 - 1_900)
     [row] = report([choose("ssd")], {"ssd:3": "fast"}, [sample])
     assert row["hit_rate"] == pytest.approx(1 / 3)
-
-
-def test_what_is_worked_on_while_the_target_waits_for_a_draft_counts_once() -> None:
-    """The draft finishes a step before it answers: that time is the wait for its answer."""
-    asked = Drafted(3, 9, 2, (1, 1), (), (), "limit", "miss", 0, 8_100, 10_300, "ngram")
-    trace = [asked if isinstance(event, Drafted) and event.round == 3 else event for event in TRACE]
-    sample = sample_from_events(
-        trace, choice=choose("ssd"), prompt="1", category="", repeat=0, tokens=range(11), text=""
-    )
-    assert sample.draft_ns == 2_000 + 100 + 2_200 + 2_000
-    assert sample.draft_ns + sample.verify_ns == sample.decode_ns

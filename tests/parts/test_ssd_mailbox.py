@@ -94,15 +94,6 @@ def test_what_belongs_to_an_earlier_question_is_passed_over(ends: tuple[Mailbox,
     assert here.postscript(patience_s=DEADLINE) == b"P.S."
 
 
-def test_more_rings_than_a_bell_can_hold_disturb_nobody(ends: tuple[Mailbox, Mailbox]) -> None:
-    here, there = ends
-    for _ in range(70_000):
-        here.send(b"?")
-        assert there.wait(patience_s=DEADLINE) == b"?"
-    with pytest.raises(MailboxTimeout):
-        there.wait(patience_s=0.05)
-
-
 def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbox]) -> None:
     here, far = connect(100, 100, 100, 100)
     there = answering(dataclasses.replace(far))

@@ -8,7 +8,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
-from importlib import import_module
 from pathlib import Path
 from types import FrameType
 
@@ -69,19 +68,6 @@ def test_it_stays_on_its_core_sleeps_between_samples_and_ends_when_it_is_told(pr
     process.end()
     assert state(pid) == "" and process.pid is None
     process.end()  # twice does no harm
-
-
-def test_it_finds_packages_where_its_starter_finds_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A machine without network may have its packages in a folder of PYTHONPATH."""
-    (tmp_path / "packages_elsewhere.py").write_text(
-        "import torch\nfrom tests.kit.table import TableRunner\n\n"
-        "def runner():\n    return TableRunner(torch.zeros(3, 3))\n"
-    )
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
-    with DraftProcess(import_module("packages_elsewhere").runner, Cores(2)) as process:
-        process.begin()
-        assert process.pid
 
 
 class Interrupted(Exception):

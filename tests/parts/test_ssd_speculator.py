@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import operator
-from collections import abc
 from dataclasses import replace
 from typing import Any, cast
 
@@ -14,8 +13,6 @@ import torch
 
 from decoding.backends.registry import build
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.loop import decode_all
-from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
@@ -30,7 +27,7 @@ from decoding.ssd.policy.breadth import TRIALS, TRIED
 from decoding.ssd.speculator.drawing import DraftedChain, Estimator
 from decoding.ssd.speculator.speculator import Question, SpeculatorRecipe
 from decoding.ssd.speculator.speculators import Speculators
-from decoding.trace.events import Anticipated, Event, Recorder
+from decoding.trace.events import Anticipated
 from tests.kit.loads import SAMPLINGS
 from tests.kit.runners import Watched
 from tests.kit.table import TableRunner
@@ -183,26 +180,6 @@ def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_op
         assert draws.preparation().predicted_hit == pytest.approx(plain.preparation().predicted_hit)
 
 
-def test_a_winner_that_was_not_finished_is_finished_as_if_it_had_been_alone() -> None:
-    """The branches' progress does not matter: even the estimates are those of a draft made in one go."""
-    for steps in (2,):
-        runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-        settings = SpeculatorSettings(lookahead=4, branches=60, backup="neural")
-        classifier = some_classifier()
-        draws = Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, (), classifier))
-        drafted = draws.begin([3, 1], 40).tokens
-        for _ in range(steps):
-            draws.step()
-        accepted, token, _ = draws.preparation().branches[-1]
-        answer = draws.answer(accepted, token, 40)
-        alone = Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, (), classifier))
-        plain = alone.begin([3, 1, *drafted[:accepted], token], 40)
-        shorter = min(len(answer.tokens), len(plain.tokens))
-        assert answer.tokens[:shorter] == plain.tokens[:shorter]
-        assert draws.estimate()[:shorter] == pytest.approx(plain.estimates[:shorter])
-        assert len(draws.estimate()) == len(answer.tokens)
-
-
 def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it() -> None:
     """If drafting costs nothing, a token is worth what its row costs to verify: the whole price."""
     costs = CostModel.of_one((0.0, 1.0, 2.0)).for_one()
@@ -221,29 +198,6 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
 
 def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
     return parse_choices(text)[0]
-
-
-def batch_of(world: World, choice: Choice, sampling: Sampling, count: int) -> list[Sequence]:
-    memory = dict[str, Any]()
-    return [
-        World(world.target.model.new_runner(), world.draft.model.new_runner(), memory=memory).sequence(
-            choice, [2, number % world.vocab], sampling, number, None, Recorder()
-        )
-        for number in range(count)
-    ]
-
-
-def events(sequence: Sequence) -> abc.Sequence[Event]:
-    assert isinstance(sequence.sink, Recorder)
-    return sequence.sink.events
-
-
-@torch.inference_mode()
-def test_in_turn_the_draft_is_busy_until_the_last_text_is_prepared() -> None:
-    together = batch_of(World.of_tables(3, 5), ssd("ssd:2,branches=12,backup=neural"), SAMPLINGS["shared"], 4)
-    decode_all(together)
-    prepared = [event for one in together for event in events(one) if isinstance(event, Anticipated)]
-    assert prepared and all(event.busy_ns == event.end_ns - event.start_ns for event in prepared)
 
 
 @torch.inference_mode()

@@ -9,14 +9,13 @@ import torch
 
 from decoding.backends import without_draft
 from decoding.backends.pair import ModelPair
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.errors import BadPair, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.checkpoints import load
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.planning import study
 from decoding.training.making import make_classifier
 from decoding.training.splits import Splits
 from tests.kit.models import LLAMA, save
@@ -55,18 +54,6 @@ def test_what_records_a_draft_is_refused(target_alone: ModelPair) -> None:
         BadPair, match=r"design ours needs a draft model, and this pair has none\. Take the design sources"
     ):
         make_classifier(target_alone, Splits.of(PROMPTS), SAMPLING)
-
-
-@pytest.mark.parametrize("choice", parse_choices("lookup:3,suffix:0.3,memory=true"), ids=str)
-def test_replays_of_its_texts_count_what_runs(target_alone: ModelPair, choice: Choice) -> None:
-    sampling = Sampling(max_new_tokens=48)
-    told: list[int] = []
-    recorded = study(target_alone, PROMPTS, sampling, tails=True, on_progress=told.append)
-    samples = Measurement(target_alone, PROMPTS, [choice], sampling).run()
-    counts = recorded.play(choice)
-    assert recorded.is_undrafted and told == [1, 2, 3]
-    assert counts.target_passes == sum(sample.num_target_passes for sample in samples)
-    assert counts.drafted == sum(sample.num_draft_tokens for sample in samples)
 
 
 def test_a_classifier_of_a_pair_judges_copies_on_its_target_alone(target_alone: ModelPair, tmp_path: Path) -> None:

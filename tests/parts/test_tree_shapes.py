@@ -9,7 +9,7 @@ import torch
 
 from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
-from decoding.choice import choose
+from decoding.choice import choose, parse_choices
 from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
@@ -18,7 +18,7 @@ from decoding.drafting.tree_shapes import RANKS, TreeShape, best_shape
 from decoding.errors import BadStrategy
 from decoding.trace.events import Recorder
 from tests.kit.pairs import Letters
-from tests.kit.table import TableModel
+from tests.kit.runners import Counting
 from tests.kit.worlds import state_of, tables
 
 CHANCES = [0.62, 0.17, 0.08, 0.04, 0.02, 0.01, 0.005, 0.004, 0.003, 0.002, 0.001, 0.0005]
@@ -63,22 +63,14 @@ def test_a_shape_is_written_as_the_followers_of_each_place() -> None:
     assert [shape.path([0, 1, 0, 0]), shape.path([2, 0]), shape.path([3])] == [[0, 4, 6], [2], []]
 
 
-class CountingModel(TableModel):
-    shared: list[int] = []  # texts of each pass
-
-    def extend_all(self, feeds):  # type: ignore[no-untyped-def]
-        self.shared.append(len(feeds))
-        return super().extend_all(feeds)
-
-
-def test_texts_that_draft_trees_share_the_passes_of_both_models() -> None:
-    target, draft = (CountingModel(table, 4096, state_of) for table in tables(12, 3))
+@pytest.mark.parametrize("label", ["tree:2/11", "ssd:2,branches=6,backup=neural,placement=in-turn"])
+def test_texts_share_the_passes_of_both_models(label: str) -> None:
+    target, draft = (Counting(table, 4096, state_of) for table in tables(12, 3))
     pair = ModelPair(target.new_runner(), draft.new_runner(), Letters(), frozenset(), torch.float64)
-    choice = choose("tree", {"shape": "2/11"})
+    [choice] = parse_choices(label)
     requests = [Request(choice, [0, 1, 2], Sampling(max_new_tokens=12), seed, Ending(frozenset())) for seed in range(3)]
-    before = len(CountingModel.shared)
     assert len([*pair.contestant(choice).run(requests, lambda _: Recorder(), never, Load(3))]) == 3
-    passes = CountingModel.shared[before:]
+    passes = [texts for texts, _ in (*target.passes, *draft.passes)]
     assert passes.count(3) > len(passes) / 2, "most passes are of all three texts"
 
 

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from decoding.choice import choose
-from decoding.core.load import Load
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit import MOST_USERS, reading_cost, with_loads
-from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.simulation import RecordedComparison, Simulation, simulate
-from decoding.trace.events import Drafted, Event, Started, Verified
+from decoding.prices.fit import MOST_USERS, with_loads
+from decoding.trace.events import Drafted, Event, Verified
 
 MS = 1_000_000
 COSTS = CostModel.of_one(tuple(0.010 + 0.001 * rows for rows in range(9)), 0.002, 0.0, 0.0, 0.001)
@@ -58,31 +54,3 @@ def test_beyond_the_measured_loads_a_pass_costs_what_its_rows_cost() -> None:
     assert alone.verify(16, 64) == pytest.approx(COSTS.verify(1, 8) + 56 * COSTS.row())
     assert COSTS.draft(1) < alone.draft(16) < alone.draft(MOST_USERS)
     assert alone.fixed(MOST_USERS) == pytest.approx(64 * COSTS.fixed(1))
-
-
-def test_what_the_draft_takes_for_a_prompt_is_the_difference_that_it_makes() -> None:
-    alone = {1: Started(10, 5 * MS), 2: Started(20, 9 * MS)}
-    both = {1: Started(10, 25 * MS), 2: Started(20, 49 * MS), 3: Started(9, 100 * MS)}
-    assert reading_cost(alone, both) == pytest.approx(0.002)
-    assert reading_cost(alone, {}) == 0.0
-
-
-@pytest.fixture
-def recorded() -> RecordedComparison:
-    prompts = []
-    for number in range(6):
-        places = TracedText.of(24, 40, False, tokens=list(range(24)))
-        places.said = [(place + number) % 4 != 3 for place in range(24)]
-        places.prompt_length = 8 + number
-        prompts.append(places)
-    return RecordedComparison(prompts, 6, *with_loads(COSTS, {4: at(4, 0, 4)}, 0.0001))
-
-
-def speedup(recorded: RecordedComparison, users: int, strategy: str = "static", **params: object) -> Simulation:
-    return simulate(recorded, choose(strategy, params or {"lookahead": 7}).at(Load(users)), users)
-
-
-def test_an_answer_says_how_much_of_it_no_run_priced(recorded: RecordedComparison) -> None:
-    assert speedup(recorded, 4, lookahead=4).unmeasured == 0.0
-    assert speedup(recorded, 4, lookahead=9).unmeasured > 0.5
-    assert speedup(recorded, 16, lookahead=4).unmeasured == 1.0

@@ -27,10 +27,8 @@ class Train(PairOrder):
 
     folder: Path
     design: str = OURS
-    start: str | None = None  # the name of the classifier to begin from
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        from decoding.disco.classifier import load_classifier
         from decoding.replay.workload import samples_of_probe
         from decoding.training import making
         from decoding.training.designs import How
@@ -39,7 +37,7 @@ class Train(PairOrder):
         from worker.engine.steps import PhaseProgress
 
         material = Splits.of(self.prompts)
-        how = How(self.design, load_classifier(self.pair.classifiers[self.start]) if self.start else None)
+        how = How(self.design)
         how.check()
         pair, loaded = load_pair(self.pair, residents, is_recorded=self.design == SOURCES)  # others need drafts
         is_undrafted = pair.draft is None
@@ -87,16 +85,15 @@ def work(attempt: Attempt) -> None:
     from webapp.studies.classifiers import services as classifying
     from webapp.studies.models import Training
 
-    chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset", "start__upload")
+    chosen = Training.objects.select_related("pair__target__upload", "pair__draft__upload", "dataset")
     training = attempt.insist(lambda: chosen.get(job=attempt.job))
     with tempfile.TemporaryDirectory() as folder:
         order = Train(
-            pair=attempt.local_pair(training.pair, [training.start] if training.start else []),
+            pair=attempt.local_pair(training.pair),
             prompts=attempt.insist(lambda: first_turns(prompt_of(row) for row in training.prompts)),
             sampling=Sampling.from_dict(training.sampling),
             folder=Path(folder),
             design=training.design,
-            start=str(training.start.pk) if training.start else None,
         )
         attempt.answer(order, Trained)
         files = [(path.name, path.read_bytes()) for path in sorted(Path(folder).iterdir())]

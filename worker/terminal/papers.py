@@ -13,7 +13,7 @@ from typing import Any
 from decoding.models.files import contents
 from decoding.papers.figure import Figure
 from decoding.papers.figures import FIGURES
-from decoding.papers.files import FILES
+from decoding.papers.files import table
 from decoding.papers.shelf import Shelf
 from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
@@ -48,18 +48,18 @@ def run(argv: Sequence[str]) -> None:
     found = carry_out(order, bench, on_report=partial(_on_report, args.out))
     facts = {**found, **_facts(bench)}
     _write(args.out, "papers.json", json.dumps(facts, indent=1))
-    print(f"\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
+    print(f"\nEach figure's points are in {args.out}.")
     if found["noise"]:
         print(f"Noisy: {found['noise']} Measured points need a quiet machine.")
 
 
 def _on_report(out: Path, report: Report) -> None:
-    """Print a figure, and write its files if it could be drawn."""
+    """Print a figure, and write its points if it could be drawn."""
     if isinstance(report, FigureDrawn):
         figure = report.figure
         print(described(figure))
-        for ending, make in FILES.items() if not figure["needs"] else ():
-            _write(out, f"{figure['slug']}.{ending}", make(figure))
+        if not figure["needs"]:
+            _write(out, f"{figure['slug']}.csv", table(figure))
 
 
 def _figures(text: str) -> list[Figure]:

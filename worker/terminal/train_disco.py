@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,9 +25,6 @@ def run(argv: Sequence[str]) -> None:
     )
     parser.add_argument("--out", type=Path, metavar="DIR", help="where it is stored, beside the target unless given")
     parser.add_argument("--design", choices=tuple(DESIGNS), default=OURS, help=_designs())
-    parser.add_argument(
-        "--start", type=Path, metavar="DIR", help="a classifier of the same design, for any pair, to begin from"
-    )
     args = parser.parse_args(argv)
     drafting = "" if args.design == SOURCES else f"Training a classifier of the design {args.design}"
     bench = read_recorded(args, drafting=drafting)
@@ -37,10 +33,7 @@ def run(argv: Sequence[str]) -> None:
 
     from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
-    pair, start = bench.pair, str(args.start) if args.start else None
-    if start:
-        pair = replace(pair, classifiers={start: args.start})
-    order = Train(pair, bench.prompts, bench.sampling, out, args.design, start)
+    order = Train(bench.pair, bench.prompts, bench.sampling, out, args.design)
     carry_out(order, bench)
     print(card_as_text(json.loads((out / "card.json").read_text(encoding="utf-8"))))
     print(f"\nStored in {out}.")

@@ -93,4 +93,5 @@ def _known(layer: Layer) -> tuple[int | Tiled, ...] | None:
     first, second = (norm.weight.data_ptr() for norm in norms)  # type: ignore[attr-defined]
     head_norm = 0 if layer.head_norm is None else layer.head_norm.data_ptr()
     parts = (first, layer.qkv, head_norm, out, second, layer.feed.inner, down)
-    return parts if all(isinstance(part, int | Tiled) for part in parts) else None
+    known = tuple(part for part in parts if isinstance(part, int | Tiled))
+    return known if len(known) == len(parts) else None

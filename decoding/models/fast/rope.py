@@ -60,21 +60,9 @@ def _yarn(rope: Mapping[str, Any], plain: Tensor, head_dim: int) -> tuple[Tensor
         return head_dim * math.log(trained / (times * 2 * math.pi)) / (2 * math.log(rope["rope_theta"]))
 
     first, last = pair_that_turns(rope.get("beta_fast") or 32), pair_that_turns(rope.get("beta_slow") or 1)
-    if rope.get("truncate", True):
-        first, last = math.floor(first), math.ceil(last)
-    first, last = max(first, 0), min(last, head_dim - 1)
+    first, last = max(math.floor(first), 0), min(math.ceil(last), head_dim - 1)
     last += 0.001 if first == last else 0.0
     slowed = ((torch.arange(head_dim // 2, dtype=torch.float32) - first) / (last - first)).clamp(0, 1)
-    return plain * (1 - slowed) + plain / factor * slowed, _yarn_factor(rope, factor)
-
-
-def _yarn_factor(rope: Mapping[str, Any], factor: float) -> float:
-    if rope.get("attention_factor") is not None:
-        return float(rope["attention_factor"])
-
-    def grown(by: float = 1.0) -> float:
-        return 0.1 * by * math.log(factor) + 1.0 if factor > 1 else 1.0
-
-    if rope.get("mscale") and rope.get("mscale_all_dim"):
-        return grown(rope["mscale"]) / grown(rope["mscale_all_dim"])
-    return grown()
+    given = rope.get("attention_factor")
+    grown = 0.1 * math.log(factor) + 1.0 if factor > 1 else 1.0
+    return plain * (1 - slowed) + plain / factor * slowed, grown if given is None else float(given)

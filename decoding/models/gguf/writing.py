@@ -1,10 +1,12 @@
-"""A model folder written as one GGUF file, one tensor in memory at a time."""
+"""A model folder written as one GGUF file, one tensor in memory at a time. A model is refused that no architecture of
+llama.cpp computes as our decoder does."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import gguf
 import numpy as np
@@ -13,19 +15,53 @@ from gguf.constants import LlamaFileType
 from torch import Tensor
 
 from decoding.errors import BadExport
-from decoding.models.fast.names import expected_tensors
 from decoding.models.fast.rope import frequencies, side_by_side
-from decoding.models.fast.shape import Shape
+from decoding.models.fast.shape import Shape, expected_tensors
 from decoding.models.fast.weights import TensorFiles
 from decoding.models.folder import ModelFolder, inspect
-from decoding.models.gguf.architectures import architecture_of
 from decoding.models.gguf.vocabulary import Vocabulary, vocabulary_of
 from decoding.models.tensor_headers import TensorHeader
 
+ARCHITECTURES = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
+ACTIVATIONS = ("silu", "swish")
 HEAD_NORMS = ("self_attn.q_norm.weight", "self_attn.k_norm.weight")
-TURNED = ("c_attn.weight", "c_proj.weight", "c_fc.weight")  # GPT-2 stores these as [in, out]
 QKV_BIASES = tuple(f"self_attn.{part}_proj.bias" for part in "qkv")
 Reorder = Callable[[Tensor], Tensor]
+
+
+def architecture_of(folder: ModelFolder) -> str:
+    """Name the architecture that runs this model exactly. Refuse a model that none runs."""
+    shape = folder.shape
+    if shape is None or shape.family not in ARCHITECTURES:
+        raise BadExport(
+            f"{folder.path} is of the family {folder.family!r:.40}, as it is configured, and only "
+            f"{', '.join(ARCHITECTURES)}, as far as Drafthouse's own decoder runs them, can be written as GGUF. "
+            "Use llama.cpp's convert_hf_to_gguf.py."
+        )
+    architecture = ARCHITECTURES[shape.family]
+    if reason := _difference(shape, architecture, folder.context or shape.context):
+        raise BadExport(f"{folder.path} {reason}, which llama.cpp's architecture {architecture} does not do.")
+    return architecture
+
+
+def _difference(shape: Shape, architecture: str, context: int) -> str | None:
+    """Say what the model does and the architecture does not."""
+    rope = shape.rope or {}
+    if any(window is not None and window < context for window in shape.windows):
+        return f"looks back {min(filter(None, shape.windows)):,} tokens in some layers"
+    if shape.activation not in ACTIVATIONS:
+        return f"has the activation {shape.activation}"
+    if architecture == "qwen2" and shape.heads * shape.head_dim != shape.hidden:
+        return "has heads that together are not as wide as its layers"
+    if rope.get("rope_type") == "llama3" and architecture != "llama":
+        return "has rotary positions of the kind llama3"
+    if rope.get("rope_type") == "yarn" and not _is_usual_yarn(rope):
+        return "has YaRN positions with another beta_fast or beta_slow than usual"
+    return None
+
+
+def _is_usual_yarn(rope: Mapping[str, Any]) -> bool:
+    return (rope.get("beta_fast") or 32, rope.get("beta_slow") or 1) == (32, 1)
 
 
 @dataclass(frozen=True)
@@ -38,38 +74,31 @@ class Planned:
     @property
     def is_float32(self) -> bool:
         """llama.cpp adds and multiplies these with float32 rows."""
-        return len(self.shape) == 1 or self.name == "position_embd.weight"
+        return len(self.shape) == 1
 
 
 def planned(folder: ModelFolder, shape: Shape, architecture: str) -> list[Planned]:
     """List every tensor that llama.cpp needs. Refuse a checkpoint whose tensors have no place in the architecture."""
     names = gguf.get_tensor_name_map(_constant(architecture), shape.layers)
     found = []
-    for name, known_as in _sources(shape, folder.tensors):
-        to = names.get_name(known_as, try_suffixes=(".weight", ".bias"))
-        if to is None or not _takes(architecture, known_as):
+    for name in _sources(shape, folder.tensors):
+        to = names.get_name(name, try_suffixes=(".weight", ".bias"))
+        if to is None or not _takes(architecture, name):
             raise BadExport(
                 f"{folder.path} has the tensor {name}, and llama.cpp's architecture {architecture} has no place for it."
             )
         found.append(_planned(name, to, folder.tensors[name], shape, architecture))
-    if architecture == "gpt2":
-        _require_biases(folder, {tensor.name for tensor in found})
     if shape.rope is not None and shape.rope["rope_type"] == "llama3":
         found.append(Planned(None, "rope_freqs.weight", (shape.head_dim // 2,), lambda _: _divisors(shape)))
     return found
 
 
-def _sources(shape: Shape, tensors: Mapping[str, TensorHeader]) -> Iterator[tuple[str, str]]:
-    """Yield the tensors that our decoder reads: name in the checkpoint, and by which the gguf package knows it."""
-    is_gpt2 = shape.family == "gpt2"
-    prefix = "transformer." if is_gpt2 and "transformer.wte.weight" in tensors else ""
-    needed = [prefix + name for name in expected_tensors(shape)]
-    if is_gpt2 and not shape.tied:
-        needed.append("lm_head.weight")
+def _sources(shape: Shape, tensors: Mapping[str, TensorHeader]) -> list[str]:
+    """List the tensors that our decoder reads."""
+    needed = [*expected_tensors(shape)]
     norms = [f"model.layers.{i}.{norm}" for i in range(shape.layers) for norm in HEAD_NORMS]
-    biases = [name.removesuffix("weight") + "bias" for name in needed if is_gpt2 or "norm" not in name]
-    for name in (*needed, *(name for name in (*norms, *biases) if name in tensors)):
-        yield name, name if not is_gpt2 or prefix or name.startswith("lm_head") else f"transformer.{name}"
+    biases = [name.removesuffix("weight") + "bias" for name in needed if "norm" not in name]
+    return needed + [name for name in (*norms, *biases) if name in tensors]
 
 
 def _takes(architecture: str, name: str) -> bool:
@@ -77,19 +106,10 @@ def _takes(architecture: str, name: str) -> bool:
 
 
 def _planned(source: str, name: str, header: TensorHeader, shape: Shape, architecture: str) -> Planned:
-    if architecture == "gpt2" and source.endswith(TURNED):
-        return Planned(source, name, header.shape[::-1], lambda tensor: tensor.t().contiguous())
     heads = {"q_proj": shape.heads, "k_proj": shape.kv_heads}.get(source.split(".")[-2], 0)
     if architecture == "llama" and heads:  # it turns neighbours, where transformers turns a head's two halves
         return Planned(source, name, header.shape, lambda tensor: side_by_side(tensor, heads))
     return Planned(source, name, header.shape, lambda tensor: tensor)
-
-
-def _require_biases(folder: ModelFolder, names: set[str]) -> None:
-    for name in sorted(names):
-        bias = name.removesuffix("weight") + "bias"
-        if bias not in names and not name.endswith(("_embd.weight", "output.weight", ".bias")):
-            raise BadExport(f"{folder.path} has no {bias}, which llama.cpp's architecture gpt2 needs.")
 
 
 def _divisors(shape: Shape) -> Tensor:
@@ -189,10 +209,7 @@ def _describe(writer: gguf.GGUFWriter, export: Export, dtype: str) -> None:
     writer.add_head_count_kv(shape.kv_heads)
     writer.add_key_length(shape.head_dim)
     writer.add_value_length(shape.head_dim)
-    if shape.family == "gpt2":
-        writer.add_layer_norm_eps(shape.norm_eps)
-    else:
-        writer.add_layer_norm_rms_eps(shape.norm_eps)
+    writer.add_layer_norm_rms_eps(shape.norm_eps)
     _describe_rope(writer, shape)
     export.vocabulary.write(writer)
 

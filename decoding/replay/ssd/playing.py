@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import ClassVar
+from dataclasses import dataclass
 
-from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.records import RecordedText, Written
 from decoding.replay.at_load import PlayedRun
 from decoding.ssd.policy.ssd_policy import worth_keeping
-from decoding.trace.events import Anticipated, Backup, Drafted, Event, Origin
+from decoding.trace.events import Backup, Origin
 
 UNSEEN = -1  # a token that is surely not the target's
 
@@ -74,29 +72,12 @@ class SimulatedDraft:
     refused: int | None  # the first token that the target does not keep
     chances: Sequence[float] = ()  # of copied tokens
 
-    def event(self, number: int, position: int, lookahead: int, passes: int, asked_s: float, arrived_s: float) -> Event:
-        return Drafted(
-            round=number,
-            position=position,
-            lookahead=lookahead,
-            tokens=tuple(self.tokens),
-            confidence=(),
-            estimate=(),
-            stop="limit",
-            source=self.source,
-            passes=passes,
-            start_ns=ns(asked_s),
-            end_ns=ns(arrived_s),
-            backup=self.backup,
-        )
-
 
 @dataclass
 class SimulatedPreparation:
     """Steps one after another. The first opens the branches, each other drafts one token in all of them."""
 
     drafted: int  # tokens of the draft that is being verified
-    chosen: ChosenOutcomes
     will_hit: bool  # whether the outcome that will come is among the chosen ones
     began_s: float
     opening_s: float
@@ -106,7 +87,6 @@ class SimulatedPreparation:
     depth: int = 0
     depth_before: int = 0  # the last step
     passes: int = 0
-    busy_s: float = 0.0
     ended_s: float = 0.0
 
     @property
@@ -130,35 +110,14 @@ class SimulatedPreparation:
         self._work(self.ended_s, self.step_s)
         self.depth_before, self.depth = self.depth, min(self.most, self.depth + 1)
 
-    def event(self, number: int, idle_s: float) -> Event:
-        outcomes = self.chosen.outcomes if self.depth else ()
-        return Anticipated(
-            round=number,
-            branches=tuple((accepted, token, self.depth) for accepted, token in outcomes),
-            predicted_hit=self.chosen.predicted_hit,
-            start_ns=ns(self.began_s),
-            end_ns=ns(self.ended_s),
-            fanout=self.chosen.fanout,
-            pass_rows=self.rows,
-            passes=self.passes,
-            busy_ns=ns(self.busy_s),
-            idle_ns=ns(idle_s),
-            opening_ns=ns(self.opening_s),
-        )
-
     def _work(self, began_s: float, took_s: float) -> None:
         self.passes += 1
-        self.busy_s += took_s
         self.ended_s = began_s + took_s
 
 
 @dataclass
 class Simulated(PlayedRun):
-    """Requests, and of texts that were played alone traces such as a live run would leave, so that whatever reads those
-    reads these. Drafted tokens that nobody knows are -1. A simulation is never ranked with what was measured."""
-
-    label: ClassVar[str] = "simulated"
-    traces: list[Sequence[Event]] = field(default_factory=list)
+    """A simulation is never ranked with what was measured."""
 
     @property
     def seconds(self) -> float:

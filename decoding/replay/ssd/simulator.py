@@ -37,7 +37,7 @@ from decoding.replay.ssd.playing import (
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy
 from decoding.ssd.policy.together import Experience, RowBudget, shared_out
-from decoding.trace.events import Event, Finished, Origin, Outcome, Started, Verified
+from decoding.trace.events import Origin
 
 NOTHING = SimulatedDraft((), "none", "", 0, None)
 
@@ -50,9 +50,7 @@ def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: 
         text = SimulatedText(track, len(track.record), batch)
         while text.at < text.end:
             batch.play([text])
-        text.events.append(Finished("length", text.end, ns(batch.clock.seconds)))
         found.requests.append(PlayedRequest(text.end, text.first, batch.clock.seconds, text.rounds))
-        found.traces.append(text.events)
     return found
 
 
@@ -111,14 +109,13 @@ class SharedRounds:
 
     def play(self, texts: Sequence[SimulatedText], pieces: Mapping[TextAtLoad, int] = {}) -> None:
         """Answer the last verdicts, prepare for the next, and verify jointly."""
-        free_s = self.clock.seconds
-        began_s, preparing_s = self._draft(texts) if texts else (free_s, 0.0)
+        began_s, preparing_s = self._draft(texts) if texts else (self.clock.seconds, 0.0)
         rows = sum(text.drafted + 1 for text in texts)
         verifying_s = self.costs.passing(len(texts), rows, len(pieces), sum(pieces.values()))
-        ended_s = self.clock.seconds = began_s + self.costs.beside(verifying_s, preparing_s)
+        self.clock.seconds = began_s + self.costs.beside(verifying_s, preparing_s)
         for text in texts:
             before = text.at
-            text.judge(free_s, began_s, ended_s)
+            text.settle(text.passes + text.prepared, text.sent.source)
             self.clock.seconds += self.costs.chances(text.request.prompt_tokens, before, text.at)
         for text in texts:
             text.first = text.first or self.clock.seconds
@@ -134,7 +131,7 @@ class SharedRounds:
         if len(texts) == 1 and texts[0].is_taken:
             arrived_s = texts[0].asked_s + self.costs.taking
         for text in texts:
-            text.take_draft(ready_s, arrived_s)
+            text.now_s = ready_s
         asked = {number: text.choose() for number, text in enumerate(texts)}
         granted = shared_out(asked, self.budget.rows(asked.values()))
         rows = sum(len(chosen.outcomes) for chosen in granted.values())
@@ -158,8 +155,8 @@ class SharedRounds:
 
 
 class SimulatedText(TextAtLoad):
-    """One text, as the draft's side sees it. As in a trace, a preparation counts once the next draft is asked for, so
-    the one beside the last round does not."""
+    """One text, as the draft's side sees it. A preparation counts once the next draft is asked for, so the one beside
+    the last round does not."""
 
     def __init__(self, track: Track, end: int, batch: SharedRounds) -> None:
         super().__init__(track, batch.clock.seconds, end)
@@ -182,7 +179,6 @@ class SimulatedText(TextAtLoad):
         self.is_taken = False  # whether the target took it before an answer came
         self.preparing: SimulatedPreparation | None = None  # beside its verification
         self.prepared = 0  # passes of the preparation before
-        self.events: list[Event] = [Started(len(self.written.prompt), 0)]
 
     @property
     def _limit(self) -> int:
@@ -213,14 +209,6 @@ class SimulatedText(TextAtLoad):
         self.policy.pace.note_draft()
         return sent
 
-    def take_draft(self, ready_s: float, arrived_s: float) -> None:
-        """Note when the draft was ready, and when the target had it."""
-        self.now_s = ready_s
-        if self.drafted:
-            number, position = len(self.rounds) + 1, len(self.written.prompt) + self.at
-            times = self.asked_s, arrived_s
-            self.events.append(self.sent.event(number, position, self.policy.lookahead, self.passes, *times))
-
     def _hear_verdict(self, heard_s: float) -> int:
         """Prepare until the verdict is heard. Returns how deep the branches were when the verdict was there."""
         self.now_s, self.prepared, work = heard_s, 0, self.preparing
@@ -234,7 +222,6 @@ class SimulatedText(TextAtLoad):
             while not work.is_done:
                 self._step(work)
         self.now_s, self.prepared = max(heard_s, work.ended_s), work.passes
-        self.events.append(work.event(len(self.rounds), idle_s=self.now_s - work.ended_s))
         if work.ended_s <= heard_s:
             return work.depth
         return work.depth_before if self.placement.anytime else 0
@@ -355,7 +342,6 @@ class SimulatedText(TextAtLoad):
             step_s = self.batch.step_s(rows)
             self.preparing = SimulatedPreparation(
                 drafted=self.drafted,
-                chosen=chosen,
                 will_hit=(self.sent.accepted, self.token) in chosen.outcomes,
                 began_s=self.now_s + self.prices.turning,
                 opening_s=self.prices.opening_read if self.is_read else self.prices.opening or step_s,
@@ -396,15 +382,5 @@ class SimulatedText(TextAtLoad):
             return self.track.ends_itself(self.at, self.drafted)
         return self.sent.tokens[-1] in self.written.ends
 
-    # The verification -------------------------------------------------------------------------------------------------
-
     def accepted(self) -> int:
         return self.sent.accepted
-
-    def judge(self, free_s: float, began_s: float, ended_s: float) -> None:
-        """Add to the text what the target accepted, and its own token."""
-        outcome: Outcome = "bonus" if self.sent.accepted == self.drafted else "correction"
-        times_ns = ns(began_s - free_s), ns(began_s), ns(ended_s)
-        number, accepted = len(self.rounds) + 1, self.sent.accepted
-        self.events.append(Verified(number, accepted, self.token, outcome, *times_ns))
-        self.settle(self.passes + self.prepared, self.sent.source)

@@ -24,7 +24,6 @@ PRIOR_ACCEPTANCE = {
     "ngram": 0.5,
     "random": 0.02,
     "copy": 0.6,
-    "copy-or-random": 0.3,
 }
 PRIOR_ECHOES = {1: 0.1, 2: 0.25, 3: 0.45}  # by length of the context: probability that the echo is the target's token
 

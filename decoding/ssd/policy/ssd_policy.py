@@ -26,10 +26,9 @@ from decoding.drafting.source import Judges
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
-from decoding.ssd.policy.misses import Misses
 from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import planner_for
-from decoding.ssd.policy.together import Experience, RowBudget
+from decoding.ssd.policy.together import Experience, Misses, RowBudget
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
@@ -93,7 +92,6 @@ class SsdPolicy:
         self._wanted = settings.backup
         self._batch = SINGLE
         self._misses = Misses()
-        self._never_waits = settings.backup == "copy-or-random"
         self._judge = plan.judge
         self._copier: SuffixDecoding | None = None
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
@@ -111,7 +109,7 @@ class SsdPolicy:
         self.text[:] = text
         self.echoes = Echoes()
         self.echoes.follow(self.text)
-        if self._wanted.startswith("copy"):  # it looks beyond the draft that the target verifies, to the next one
+        if self._wanted == "copy":  # it looks beyond the draft that the target verifies, to the next one
             self._copier = SuffixDecoding(SURE, 2 * self.lookahead + 1, self._judge)
             self._copier.follow(self.text)
 
@@ -141,7 +139,7 @@ class SsdPolicy:
         does as Theorem 17 says of so many."""
         if self._wanted == "auto":
             return self._misses.choose(self._batch.running) if room else "neural"
-        return "copy" if self._wanted == "copy-or-random" else self._wanted
+        return self._wanted
 
     def note_drafting(self, tokens: int, took_ns: int) -> None:
         """Note the time of a draft for which the target waited."""
@@ -157,8 +155,6 @@ class SsdPolicy:
         """Choose the backup, and return its tokens. None if the model is to draft."""
         backup = self.backup(room)
         tokens = self.backup_tokens(backup, room)
-        if not tokens and self._never_waits:
-            backup, tokens = "random", self.backup_tokens("random", room)
         return (backup, tokens) if tokens else ("neural", ())
 
     def backup_tokens(self, backup: Backup, room: int) -> Sequence[int]:

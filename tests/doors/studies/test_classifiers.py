@@ -74,8 +74,8 @@ def in_splits(by, *splits):
     return prompt_sets.add_dataset(name="split", file_name="w.jsonl", text="\n".join(lines), by=by)
 
 
-def test_a_training_takes_the_first_prompts_of_each_split_and_a_start_of_its_design(world, by, ready):
-    words, old = in_splits(by, "train", "validation", "test"), added(world, ready[0], make.card())
+def test_a_training_takes_the_first_prompts_of_each_split(world, by, ready):
+    words = in_splits(by, "train", "validation", "test")
     body = {"name": "mine", "pair": str(ready[0].pk), "dataset": str(words.pk)}
 
     def train(**changes):
@@ -85,17 +85,14 @@ def test_a_training_takes_the_first_prompts_of_each_split_and_a_start_of_its_des
         assert train(limit=limit).status_code == 202
         expected = {f"{split} {n}" for split in ("train", "validation", "test") for n in range(count)}
         assert {prompt.text for prompt in Training.objects.latest("created").prompts} == expected
-    assert train(start=str(old.pk)).status_code == 202
-    assert Training.objects.latest("created").start == old
     for changes, field, told in (
         ({"limit": 0}, "limit", ""),
         ({"dataset": str(in_splits(by, "train", "test").pk)}, "dataset", "no prompts in validation"),
-        ({"start": str(old.pk), "design": "paper"}, "start", "Start from one of the same design"),
         ({"design": "mine"}, "design", "mine"),
     ):
         refused = train(**changes)
         assert (refused.status_code, refused.json()["field"]) == (400, field) and told in refused.json()["detail"]
-    assert Training.objects.count() == 3
+    assert Training.objects.count() == 2
     client, form = world.page(world.bob), {"pair": body["pair"], "dataset": body["dataset"], "describe": "1"}
     for limit, count in (("", 12), ("3", 9)):  # its plan is shown before it has a name
         plan = client.post("/classifiers/train/", {**form, "limit": limit}).content.decode()

@@ -12,8 +12,7 @@ from benchmarks._pair_shapes import PAIRS
 from benchmarks._placements import against_static
 from benchmarks.gpu import main
 from decoding.dice.sampling import Sampling
-from decoding.models.fast.names import expected_tensors
-from decoding.models.fast.shape import shape_of
+from decoding.models.fast.shape import expected_tensors, shape_of
 from decoding.ssd.transport.two_lanes import Lane, Lanes
 from tests.kit.pairs import pair, prompts
 

@@ -62,3 +62,19 @@ def test_a_quick_run_takes_laws_parts_and_smoke_tests(tmp_path, capfd):
     assert all_pass(tmp_path, ["-p", "tests.conftest", "--quick", "--collect-only", "-q"])
     told = capfd.readouterr().out
     assert re.findall(r"::(\w+)", told) == ["test_smoke", "test_part", "test_smoke"] and "3 deselected" in told
+
+
+BURN = "import time\nwhile time.process_time() < 0.5: pass"
+
+
+def test_a_run_shows_how_far_it_is_what_fails_and_which_tests_were_slow_with_the_processes_they_started(
+    tmp_path, capfd
+):
+    burns = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {BURN!r}], check=True)"
+    write(tmp_path, PASSES, FAILS, burns)
+    assert not all_pass(tmp_path, ["-p", "tests.clock", "--time-left", "--slowest", "-n", "2"])
+    told = capfd.readouterr().out.splitlines()
+    assert [line for line in told if " of 3 tests" in line][-1].startswith("3 of 3 tests")
+    assert "failed: test_some.py::test_1" in told
+    table = told[next(number for number, line in enumerate(told) if "slowest tests of 3" in line) + 1 :]
+    assert re.fullmatch(r" +0\.[5-9]\d test_some.py::test_2", table[0]), table[:3]

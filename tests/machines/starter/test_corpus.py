@@ -4,10 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from decoding.errors import DrafthouseError
 from starter.corpus import SHARES, Source, read_corpus
 from starter.prompt_sets import is_fit
-from starter.tokenizer import END, encode, train_tokenizer
+from starter.tokenizer import train_tokenizer
 
 MODULE = '''"""Doubling of numbers of the kind {number}, for those who cannot do it in their heads, written out at
 length so that this docstring is long enough to be worth reading. It goes on for a while, and then for another while,
@@ -55,33 +54,6 @@ def test_tests_tables_copies_and_broken_files_are_left_out(folder):
     assert "mine/double_2.py" in names
     assert not {"mine/tests/test_double.py", "mine/table.py", "mine/python2.py", "mine/latin.py"} & names
     assert ("mine/copy.py" in names) + ("mine/double_1.py" in names) == 1
-
-
-def test_the_licence_comment_is_dropped_and_docstrings_and_documentation_are_prose(folder):
-    (folder / "guide.rst").write_text("A guide to doubling.\n\n" + "Read it slowly, please.\n" * 20)
-    (folder / "licensed.py").write_text(
-        "#!/usr/bin/env python\n# Copyright\n# All rights granted\n" + MODULE.format(number=999)
-    )
-    found = {source.name: source for source in read_corpus(folder)}
-    licensed, guide = found["mine/licensed.py"], found["mine/guide.rst"]
-    assert licensed.code.startswith('"""Doubling') and licensed.prose[0].startswith("Doubling")
-    assert guide.code == "" and guide.documents[0].startswith("A guide")
-
-
-def test_a_folder_without_usable_files_is_refused_in_a_sentence(tmp_path):
-    (tmp_path / "short.py").write_text("x = 1\n")
-    with pytest.raises(DrafthouseError, match=r"holds no usable file\. A corpus needs \.py"):
-        read_corpus(tmp_path)
-    with pytest.raises(DrafthouseError, match="There is no folder"):
-        read_corpus(tmp_path / "nowhere")
-
-
-def test_the_tokenizer_loses_nothing_and_takes_the_end_token_for_letters():
-    text = f"def f():\n    return '{END} ☃'\n"
-    tokenizer = train_tokenizer([text * 5], vocabulary=300)
-    ids = encode(tokenizer, [text])
-    assert ids[0] == 0 and 0 not in ids[1:]
-    assert tokenizer.decode(ids[1:].tolist()) == text
 
 
 def test_a_prompt_that_quotes_the_corpus_is_left_out():

@@ -38,10 +38,8 @@ CASES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama, rope yarn": ("llama", WIDE | {"rope_parameters": YARN}),
     "llama, rope yarn, factors": (
         "llama",
-        WIDE
-        | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 0.5, "truncate": False}},
+        WIDE | {"rope_parameters": YARN | {"attention_factor": 1.3, "beta_fast": 8, "beta_slow": 0.5}},
     ),
-    "llama, rope yarn, mscale": ("llama", WIDE | {"rope_parameters": YARN | {"mscale": 0.7, "mscale_all_dim": 1.1}}),
     "mistral, window": ("mistral", LLAMA | {"sliding_window": 11}),
     "qwen2, tied, window in some layers": (
         "qwen2",
@@ -106,16 +104,6 @@ def test_a_prompt_longer_than_one_pass(tmp_path: Path) -> None:
     folder = save(tmp_path, "llama", **LLAMA | {"max_position_embeddings": 1300})
     text = torch.randint(0, 97, (1200,), generator=torch.Generator().manual_seed(2)).tolist()
     assert_same(fast_runner(folder).extend(text, 600), Reference(folder)(text, 600))
-
-
-def test_many_branches_find_room(tmp_path: Path) -> None:
-    folder = save(tmp_path, "llama", **LLAMA)
-    runner = fast_runner(folder)
-    runner.extend(TEXT)
-    branches = Chains(runner, [100] * 40)
-    for step in range(12):
-        got = branches.extend([step] * 40)
-    assert_same(got[39:], Reference(folder)([*TEXT, *range(12)], 1))
 
 
 def test_a_narrow_checkpoint_is_run_in_float32_exactly_and_in_bfloat16_nearly(tmp_path: Path) -> None:

@@ -22,7 +22,6 @@ from decoding.models.fast import fused, products
 from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
-from decoding.models.fast.runner import FastRunner
 from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import CASES, LONG, assert_near, played, shape, walk
@@ -66,8 +65,7 @@ def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path
             torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
 
 
-@pytest.mark.parametrize("name", ["attend", "attend_once"])
-def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path, name: str) -> None:
+def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path) -> None:
     rows: list[int] = []
 
     def noted(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
@@ -75,8 +73,7 @@ def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path
         return queries.flatten(1)
 
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    named: dict[str, Any] = {name: noted}
-    runner.decoder.kernels = Kernels(**named)
+    runner.decoder.kernels = Kernels(attend_once=noted)
     rehearse(runner)
     runner.extend([1, 2, 3])
     for _ in range(2):
@@ -89,24 +86,6 @@ def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path
     for _ in range(3):
         Chains(runner, [6, 5]).extend([1, 2])
     assert not rows
-
-
-def test_a_chain_keeps_its_mask_where_that_is_faster(tmp_path: Path) -> None:
-    """How often a kernel is asked says whether it is used: once in each form to be timed, then never."""
-    asked = 0
-
-    def slow(*tried: Any) -> Tensor:
-        nonlocal asked
-        asked += 1
-        return attend_chains(*tried)
-
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    runner.decoder.kernels = Kernels(attend=slow)
-    rehearsal = rehearse(runner)
-    rehearsal.time = lambda work, calls=1: (before := asked, work(), float(asked > before))[2]  # type: ignore[method-assign]
-    for start in range(8):
-        runner.extend([start])
-    assert asked == rehearsal.recorded
 
 
 def test_a_way_to_attend_that_fails_is_not_used_and_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -129,14 +108,6 @@ def forgets_to_write(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tenso
     return fused.place(heads, turns, slots, storage.clone())
 
 
-def takes_another_slot(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
-    return fused.place(heads, turns, slots - 1, storage)
-
-
-def turns_nothing(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
-    return fused.place(heads, torch.ones_like(turns), slots, storage)
-
-
 def takes_storage_for_whole(heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor) -> Tensor:
     """Write where the slots would lie if the storage were no part of a slab."""
     _, keys, capacity, width = storage.shape
@@ -148,10 +119,6 @@ def says_nan(both: Tensor) -> Tensor:
     return silu_gate(both) * float("nan")
 
 
-def takes_the_wrong_half(both: Tensor) -> Tensor:
-    return silu_gate(both.roll(both.shape[1] // 2, 1))
-
-
 def breaks(*tensors: Tensor | None, **how: object) -> Tensor:
     raise SyntaxError("at 24:8\n    there = storage\n    ^\nno compiler")
 
@@ -160,10 +127,9 @@ def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast() -> None:
     of_gate, of_place = (trial(shape(), LAYOUT, CPU) for trial in (fused.gate_trial, fused.place_trial))
     place = in_slab(fused.place)
     assert is_right(place, place, of_place)
-    for kernel in (forgets_to_write, takes_another_slot, turns_nothing, takes_storage_for_whole):
+    for kernel in (forgets_to_write, takes_storage_for_whole):
         assert not is_right(in_slab(kernel), place, of_place)
-    for wrong in (says_nan, takes_the_wrong_half):
-        assert not is_right(wrong, silu_gate, of_gate)
+    assert not is_right(says_nan, silu_gate, of_gate)
     assert why_not(in_slab(forgets_to_write), place, of_place, clock(0.1)) == "Its numbers are not torch's."
     assert why_not(in_slab(breaks), place, of_place, clock(0.1)) == "SyntaxError: at 24:8: no compiler"
 
@@ -180,17 +146,12 @@ def reads_the_first_text(queries: Tensor, storage: Tensor, positions: Tensor, wi
     return attend_chains(queries, storage[:, :, :1].expand_as(storage), positions, window)
 
 
-def gives_neighbouring_heads_one_key(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
-    dealt = queries.unflatten(1, (storage.shape[1], -1)).transpose(1, 2).flatten(1, 2)
-    return attend_chains(dealt, storage, positions, window)
-
-
 def test_attention_that_is_wrong_or_breaks_is_not_used() -> None:
     window = fused.WINDOW
     tried = fused.attend_trials(shape(), LAYOUT, CPU)
     plain = partial(attend_chains, window=window)
     assert not any(why_wrong(plain, plain, one) for one in tried)
-    for wrong in (sees_what_follows, sees_too_far_back, reads_the_first_text, gives_neighbouring_heads_one_key, breaks):
+    for wrong in (sees_what_follows, sees_too_far_back, reads_the_first_text, breaks):
         assert any(why_wrong(partial(wrong, window=window), plain, one) for one in tried)
 
 
@@ -199,10 +160,6 @@ def multiplying(tmp_path: Path, dtype: str = "bfloat16", **changed: Any) -> Any:
     decoder = fast_runner(save(tmp_path, "llama", **LLAMA | changed), static=True, dtype=dtype).decoder
     decoder.kernels = Kernels(product=fused.product)
     return decoder
-
-
-def adds_one(rows: Tensor, *more: Any, **how: Any) -> Tensor:
-    return fused.product(rows + 1, *more, **how)
 
 
 def forgets_the_residual(*given: Any, residual: Tensor | None = None, **how: Any) -> Tensor:
@@ -230,9 +187,8 @@ def test_products_of_a_few_rows_take_the_tiles_that_are_fastest(tmp_path: Path) 
 def test_products_stay_torchs_where_tiles_are_slower_wrong_or_fail(tmp_path: Path) -> None:
     decoder = multiplying(tmp_path)
     assert not products.with_tiles(decoder, prefers()).tiles
-    for wrong, part in ((adds_one, "head"), (forgets_the_residual, "out")):
-        decoder.kernels = Kernels(product=wrong)
-        assert "Its numbers are not torch's." in products.with_tiles(decoder, prefers(16)).told[f"product of {part}"]
+    decoder.kernels = Kernels(product=forgets_the_residual)
+    assert "Its numbers are not torch's." in products.with_tiles(decoder, prefers(16)).told["product of out"]
     decoder.kernels = Kernels(product=breaks)
     found = products.with_tiles(decoder, prefers(16))
     assert not found.names and found.told["product of head"].count("SyntaxError") == len(products.TILES)
@@ -439,62 +395,26 @@ def is_view(result: Tensor, args: tuple[object, ...]) -> bool:
     return any(isinstance(arg, Tensor) and arg.untyped_storage().data_ptr() == lying for arg in args)
 
 
-def launches_of(runner: FastRunner) -> int:
-    runner.extend([1, 2, 3])
-    with Launches() as seen:
-        runner.extend([4])
-    return len(seen.names)
-
-
 def test_a_layer_of_a_static_pass_is_at_most_13_launches(tmp_path: Path) -> None:
     """Each costs a GPU some microseconds, whatever its work. Triton's kernels make them 9."""
     counts = []
     for layers in (2, 3):
         folder = save(tmp_path / str(layers), "llama", dtype=torch.bfloat16, **LLAMA | {"num_hidden_layers": layers})
-        counts.append(launches_of(fast_runner(folder, static=True, dtype="bfloat16")))
+        runner = fast_runner(folder, static=True, dtype="bfloat16")
+        runner.extend([1, 2, 3])
+        with Launches() as seen:
+            runner.extend([4])
+        counts.append(len(seen.names))
     assert counts[1] - counts[0] <= 13
 
 
-def test_a_step_of_several_texts_is_no_more_launches_than_one_of_few(tmp_path: Path) -> None:
-    counts = []
-    for texts in (2, 5):
-        model = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=Rehearsal()).model
-        runners = model.new_runners(texts)
-        for _ in range(3):
-            with Launches() as seen:
-                model.extend_all([(runner, [1, 2], 2) for runner in runners])
-        counts.append(len(seen.names))
-    assert counts[0] == counts[1]
-
-
 @on_a_gpu
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, dtype: str, device: torch.device) -> None:
+def test_on_a_gpu_kernels_are_tried_and_passes_are_near(tmp_path: Path, device: torch.device) -> None:
     folder = save(tmp_path, "llama", dtype=torch.bfloat16, **LONG)
-    runner = captured_runner(folder, device, dtype=dtype)
+    runner = captured_runner(folder, device, dtype="bfloat16")
     want = walk(fast_runner(folder, dtype="float32"))
     own = runner.decoder.kernels
     for kernels in (own, replace(own, tiles=TILES if own.product else {}), Kernels()):
         runner.decoder.kernels = kernels
         again = runner.model.new_runner()
         assert_near(walk(again).cpu(), want)
-
-
-@pytest.mark.gpu
-@pytest.mark.parametrize(("dtype", "heads", "windows"), [
-    *((torch.bfloat16, heads, (None, fused.WINDOW)) for heads in ((32, 8, 128), (32, 8, 64), (14, 2, 64), (6, 6, 24))),
-    (torch.float32, (32, 8, 64), (fused.WINDOW,)),
-], ids=str)  # fmt: skip
-def test_on_a_gpu_attention_without_a_mask_is_that_with_one(
-    dtype: torch.dtype, heads: tuple[int, int, int], windows: tuple[int | None, ...]
-) -> None:
-    from decoding.models.fast import triton_kernels
-
-    count, keys, width = heads
-    form = shape(hidden_size=count * width, num_attention_heads=count, num_key_value_heads=keys)
-    for window in windows:
-        for tried in fused.attend_trials(form, Layout("plain", dtype, is_fused=True), torch.device("cuda:0")):
-            for arrived in (None, torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device="cuda:0")):
-                ours = partial(triton_kernels.attend, window=window, arrived=arrived)
-                assert is_right(ours, partial(attend_chains, window=window), tried)
-                assert arrived is None or not arrived.any()

@@ -10,18 +10,17 @@ from typing import Any
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from decoding.errors import BadPrompt
 from decoding.models.fast.attention import attend_in_steps
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.fused import Kernels
-from decoding.models.fast.linear import Layout
+from decoding.models.fast.linear import Layout, Linear
 from decoding.models.fast.runner import FastRunner
 from decoding.ssd.transport.two_lanes import Lane
 from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
-from tests.kit.passes import CASES, LONG, TEXT, assert_near, outgrow, played, walk
+from tests.kit.passes import CASES, LONG, TEXT, played, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 from tests.kit.waiting import refusing_waits
 
@@ -39,17 +38,6 @@ def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str, de
     recorded = Capturing.made
     walk(runner)
     assert recorded == Capturing.made > before + 4
-
-
-@on_a_gpu
-def test_bfloat16_passes_are_near(tmp_path: Path, device: torch.device) -> None:
-    folder = save(tmp_path, "mistral", dtype=torch.bfloat16, **CASES["mistral"])
-    runner = captured_runner(folder, device, dtype="bfloat16")
-    assert runner.cache.values.dtype == torch.bfloat16
-    want = walk(fast_runner(folder, dtype="float32"))
-    for _ in range(2):  # the second walk replays all
-        assert_near(walk(runner).cpu(), want)
-        runner.rewind(0)
 
 
 def test_a_pass_on_an_urgent_stream_has_graphs_of_its_own(tmp_path: Path) -> None:
@@ -128,27 +116,12 @@ def test_caches_are_freed_with_the_runners_that_hold_them(tmp_path: Path) -> Non
         gc.enable()
 
 
-class Used(TorchDispatchMode):
-    """Note the tensors that operations are given."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tensors: list[Any] = []
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.tensors += args
-        return func(*args, **(kwargs or {}))
-
-
 def test_a_tied_embedding_is_one_tensor_on_a_device(tmp_path: Path) -> None:
     folder = save(tmp_path, "llama", **LLAMA | {"tie_word_embeddings": True})
     decoder = fast_runner(
         folder, device=torch.device("meta"), static=True, layout=Layout("plain", torch.float32)
     ).decoder
-    rows = torch.zeros(1, decoder.shape.hidden, device="meta")
-    with torch.inference_mode(), Used() as used:
-        decoder.head(rows)
-    assert any(tensor is decoder.embedding for tensor in used.tensors)
+    assert isinstance(decoder.head, Linear) and decoder.head.weight is decoder.embedding
 
 
 def test_storage_grows_once_for_branches_of_many_texts(tmp_path: Path) -> None:
@@ -229,31 +202,6 @@ def test_caches_for_short_texts_take_less_memory_and_answer_alike(tmp_path: Path
         runners[0].extend([1] * 61)
 
 
-def test_a_text_left_alone_in_a_slab_replays_what_was_captured_for_all(tmp_path: Path) -> None:
-    rehearsal = Rehearsal()
-    runners = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=rehearsal).model.new_runners(4)
-    recorded = []
-    for runner in reversed(runners):
-        for _ in range(3):
-            runner.extend(TEXT[:3], 3)
-        recorded.append(rehearsal.recorded)
-    assert 0 < recorded[0] == recorded[-1]
-
-
-def test_a_text_that_outgrew_its_place_in_a_slab_gives_it_back(tmp_path: Path) -> None:
-    """The next text shares passes again, and outgrows the place into the same storage."""
-    [runner, _] = fast_runner(save(tmp_path, "llama", **LLAMA), static=True).model.new_runners(2)
-    assert isinstance(runner, FastRunner)
-    storages = []
-    for _ in range(2):
-        runner.rewind(0)
-        runner.extend(TEXT[:20])
-        storages.append(runner.cache.values.data_ptr())
-        outgrow(runner)
-        storages.append(runner.cache.values.data_ptr())
-    assert storages[:2] == storages[2:] and storages[0] != storages[1]
-
-
 def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Path) -> None:
     """Static passes read what is hidden: the places of other texts' rows, and the last slot, which takes padding."""
     folder, text = save(tmp_path, "llama", **LONG), [token % 96 for token in TEXT[:600]]
@@ -275,13 +223,10 @@ def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Pat
 
 
 @on_a_gpu
-@pytest.mark.parametrize("model_type", ["mistral", "gpt2"])
-def test_replayed_passes_of_a_slab_are_those_of_each_text_alone(
-    tmp_path: Path, model_type: str, device: torch.device
-) -> None:
+def test_replayed_passes_of_a_slab_are_those_of_each_text_alone(tmp_path: Path, device: torch.device) -> None:
     """With the kernels that were chosen, and with torch's launches. The next texts in the same places, and those that
     outgrow theirs once more, need no new captures."""
-    folder, capturing = save(tmp_path, model_type, **CASES[model_type]), Rehearsal() if device.type == "cpu" else None
+    folder, capturing = save(tmp_path, "mistral", **CASES["mistral"]), Rehearsal() if device.type == "cpu" else None
     model = fast_runner(folder, device=device, static=True, dtype="float32", capturing=capturing).model
     plain, close = fast_runner(folder).model, 1e-4 if capturing else 1e-3
     for kernels in (model.decoder.kernels, Kernels()):

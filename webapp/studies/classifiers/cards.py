@@ -86,7 +86,7 @@ SHAPES: dict[str, Sound] = {
     "shared": _NUMBERS,
     "labelled": _NUMBERS,
     "metrics": lambda value: (
-        _with(reliability=_all_of(_row(3)), roc=_POINTS, pr=_POINTS)(value)
+        _with(reliability=_all_of(_row(3)), roc=_POINTS)(value)
         and all(_is_measure(part) or isinstance(part, list) for part in value.values())
     ),
     "costs": _with(draft=_is_number, decision=_is_number, round=_is_number, target=_all_of(_is_number)),

@@ -10,7 +10,7 @@ from rest_framework import serializers
 
 from decoding.public import DESIGNS, OURS, SOURCES
 from webapp.accounts.serializers import Name
-from webapp.core.api import Input, Output, Visible
+from webapp.core.api import Input, Output
 from webapp.jobs.models import USUAL_PRIORITY, Queue
 from webapp.jobs.serializers import MeasuringQueue, Priority
 from webapp.registry.recipe_fields import LimitField, PairField, PromptsField, RecordedPairField, SamplingFields
@@ -56,13 +56,6 @@ class NewTraining(ToBeTrained, SamplingFields):
         required=False,
         default=OURS,
         help_text=". ".join(f"{name}: {words}" for name, words in DESIGNS.items()),
-    )
-    start = Visible(
-        queryset=Classifier.objects.all(),
-        required=False,
-        allow_null=True,
-        default=None,
-        help_text="a trained classifier of the same design, for any pair; empty: random weights",
     )
     queue = MeasuringQueue(required=False, default=Queue.CPU)
     priority = Priority(required=False, default=USUAL_PRIORITY)

@@ -133,21 +133,14 @@ def train_classifier(
     by: Actor,
     limit: int | None = None,
     design: str = OURS,
-    start: Classifier | None = None,
     queue: Queue = Queue.CPU,
     priority: int = USUAL_PRIORITY,
     **how: Any,
 ) -> Training:
     """Queue a training. The prompts' splits say which train, tune and test; a set without splits is divided. `how`
-    holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no. `start` is
-    a classifier of the same design, for any pair, to begin from."""
+    holds the fields of Sampling. Under ratio dice it learns from chances of acceptance, not from yes and no."""
     by.require(Right.SUBMIT)
     check_training(pair, dataset, design)
-    if start and (has := start.card.get("design", OURS)) != design:
-        raise Invalid(
-            f"{start.name} has the design {has}, and this training has {design}. Start from one of the same design.",
-            field="start",
-        )
     sampling = recipes.sampling_of(how)
     job = jobs.enqueue(kind=TRAINING, queue=queue, title=f"Train {name}", by=by, priority=priority)
     training = Training.objects.create(
@@ -158,9 +151,8 @@ def train_classifier(
         limit=limit,
         sampling=sampling.to_dict(),
         design=design,
-        start=start,
     )
-    recipes.freeze(pair, dataset, *([start] if start else []))
+    recipes.freeze(pair, dataset)
     audit.record(by, "launched", job)
     return training
 
