@@ -17,9 +17,9 @@ from benchmarks._engine_bars import Bar, ratio
 from benchmarks._ready_pair import ready_pair
 from benchmarks.load import STARTER
 from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.ours import Ours
 from decoding.backends.contestants.transformers import Transformers
 from decoding.backends.joint_probing import Probing, measure
+from decoding.backends.ours import Ours
 from decoding.backends.pair import ModelPair
 from decoding.backends.serving import CachePool
 from decoding.choice import Choice, choose, parse_choices

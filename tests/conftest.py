@@ -24,7 +24,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
 
 QUICK = {"laws", "parts"}
-NEEDS = {program.mark for program in PROGRAMS} | {"gpu", "peer", "proxy", "slow"}
+NEEDS = {program.mark for program in PROGRAMS} | {"gpu", "peer", "slow"}
 pytest_plugins = ["tests.clock"]
 skipped: Counter[Program] = Counter()
 

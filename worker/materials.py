@@ -15,7 +15,6 @@ from webapp.accounts.services import hub_token
 from webapp.core import logs, modes
 from webapp.core.hub import HubModel
 from webapp.core.problems import Invalid
-from webapp.jobs import services as jobs
 from webapp.jobs.models import Queue
 from webapp.registry import checkpoints
 from webapp.registry.models import LanguageModel, Pair, Readiness
@@ -26,7 +25,7 @@ from webapp.uploads.models import Upload, UploadedFile
 from webapp.uploads.reading import FileReader
 from worker import hub
 from worker.cache import FileCache, NoRoom
-from worker.database import Stopped, insist
+from worker.database import Stopped
 from worker.gguf_folders import folder_of_gguf
 from worker.hub import OnProgress, ignore
 from worker.messages import LocalPair
@@ -140,21 +139,11 @@ def _from_hub(hold: Hold, model: LanguageModel, on_progress: OnProgress) -> Path
     the team may have it: other teams' models lie in the same cache."""
     commit = str(model.facts.get("commit", ""))
     source = HubModel(model.location, commit or model.revision)
-    is_told = False
-
-    def tell(done: int, due: int) -> None:
-        nonlocal is_told
-        if due and not is_told:
-            is_told = True
-            words = f"Fetching {source} from the hub: {due / 1e6:,.1f} MB."
-            insist(hold, lambda: jobs.note(job=hold.job, sentence=words))
-        on_progress(done, due)
-
     try:
         token = hub_token(model.team)
     except Invalid as trouble:
         raise NotHere(str(trouble)) from None
     logs.hide(token)
-    folder = hub.fetch(source, hold.may_go_on, tell, token=token, must_ask=not commit)
+    folder = hub.fetch(source, hold.may_go_on, on_progress, token=token, must_ask=not commit)
     model.facts["commit"] = folder.name
     return folder

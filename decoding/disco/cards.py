@@ -19,6 +19,14 @@ def rule_of(design: str) -> str:
 
 
 def sharing_sentence(card: Mapping[str, Any]) -> str:
-    """Say how many prompts a training left out; empty if none."""
-    left_out = (card.get("shared") or {}).get("left_out")
-    return f"{left_out} prompts were left out, since their text is in a later split too." if left_out else ""
+    """Say how far the prompts that test a classifier are those it learnt from."""
+    shared = card.get("shared") or {}
+    words = []
+    if left_out := shared.get("left_out"):
+        words.append(f"{left_out} prompts were left out, since their text is in a later split too.")
+    if alike := shared.get("test", 0) + shared.get("validation", 0):
+        words.append(
+            f"{alike} validation and test prompts are nearly the same as training prompts (over half of their 8-word "
+            "pieces), so its figures flatter it."
+        )
+    return " ".join(words)

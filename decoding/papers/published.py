@@ -2,6 +2,6 @@
 
 from decoding.papers.figure import kept_as
 from decoding.papers.figures import FIGURES
-from decoding.papers.files import table
+from decoding.papers.files import FILES
 
-__all__ = ["FIGURES", "kept_as", "table"]
+__all__ = ["FIGURES", "FILES", "kept_as"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from decoding.errors import BadPrompts
@@ -12,6 +12,8 @@ from decoding.prompts.prompt import PromptItem, in_turn
 
 SPLITS = ("train", "validation", "test")
 DEAL = (0, 2, 0, 1, 0, 0, 2, 0, 1, 0)  # numbers of splits: 6 : 2 : 2, well mixed
+SHINGLE = 8  # words
+ALIKE = 0.5  # of a prompt's shingles stand in the training prompts: nearly the same text
 
 
 @dataclass(frozen=True)
@@ -42,8 +44,10 @@ class Splits:
         return cls(kept["train"], kept["validation"], kept["test"], left_out)
 
     def shared(self) -> dict[str, int]:
-        """Count the prompts that several splits shared, for the card."""
-        return {"left_out": self.left_out}
+        """How far the splits share texts: prompts left out as equal, and prompts nearly equal to training prompts."""
+        learnt = {shingle for prompt in self.training for shingle in shingles(prompt)}
+        alike = {name: sum(_is_alike(prompt, learnt) for prompt in getattr(self, name)) for name in SPLITS[1:]}
+        return {"left_out": self.left_out, **alike}
 
 
 def dealt(prompts: Sequence[PromptItem]) -> dict[str, list[PromptItem]]:
@@ -64,3 +68,14 @@ def dealt(prompts: Sequence[PromptItem]) -> dict[str, list[PromptItem]]:
 
 def _hash(text: str) -> bytes:
     return hashlib.sha256(text.encode("utf-8", "replace")).digest()
+
+
+def shingles(prompt: PromptItem) -> set[tuple[str, ...]]:
+    """Every eight words of a text that follow each other; of a shorter text, all of its words."""
+    words = prompt.content.split()
+    return {tuple(words[start : start + SHINGLE]) for start in range(max(1, len(words) - SHINGLE + 1))}
+
+
+def _is_alike(prompt: PromptItem, learnt: Iterable[tuple[str, ...]]) -> bool:
+    own = shingles(prompt)
+    return len(own.intersection(learnt)) > ALIKE * len(own)

@@ -16,11 +16,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from visitor import Visitor
+
 ROOT = Path(__file__).resolve().parents[2]
-sys.path.insert(0, str(ROOT))
-
-from tests.kit.visitor import Visitor  # noqa: E402
-
 NAME = "lab.test"
 PORT = 8443
 PATIENCE = 600.0  # s for a comparison of a few prompts on a busy machine

@@ -13,8 +13,7 @@ from webapp.comparisons import demo
 from webapp.comparisons.models import Comparison
 from webapp.core.templatetags.trail import CRUMBS
 from webapp.jobs import services as jobs
-from webapp.registry import services as registry
-from webapp.registry.models import LanguageModel, Pair, Readiness
+from webapp.registry.models import LanguageModel, Pair
 
 
 def trail(answer) -> list[tuple[str, str]]:
@@ -79,7 +78,7 @@ def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, 
     client, form = world.page(world.bob), {
         "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": ["static", "threshold"],
         "static.lookahead": "2, 4", "threshold.threshold": "0.5", "threshold.cap": "9", "threshold.adaptive": "true",
-        "temperature": "0", "max_new_tokens": "8", "repeats": "1",
+        "temperature": "0", "max_new_tokens": "8", "repeats": "1", "ignore_eos": "on",
     }  # fmt: skip
     assert "4 runs × 3 prompts" in client.post("/comparisons/new/", {**form, "plan": ""}).content.decode()
     for changes, told in (
@@ -94,15 +93,9 @@ def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, 
     answer = client.post("/comparisons/new/", {**form, "launch": ""})
     made = Comparison.objects.get()
     assert answer["Location"] == f"/comparisons/{made.pk}/"
+    assert made.sampling["ignore_eos"] is True
     labels = [run.label for run in made.runs.all()]
     assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
-
-
-def test_a_page_while_it_waits_asks_again_and_a_finished_one_does_not(world, by):
-    model, client = make.model(by), world.page(world.victor)
-    assert b"delay:2s" in client.get(f"/models/{model.pk}/").content
-    registry.model_was_checked(model=model, state=Readiness.READY)
-    assert b"delay:2s" not in client.get(f"/models/{model.pk}/").content
 
 
 def test_an_entry_is_deleted_on_its_own_page_and_restored_at_once_or_from_the_bin(world, ready):

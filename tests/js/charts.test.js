@@ -23,7 +23,8 @@ const { median, reach, ticks } = await import(`${at}/core/stats.js`);
 const { grouped } = await import(`${at}/core/words.js`);
 
 /** Texts of a table's rows. */
-const cells = (table) => table.children[1].children.map((row) => row.children.map((cell) => cell.children.flat().map((one) => one?.children?.[0] ?? one).join("")));
+const cells = (table) => table.children[1].children.map((row) => row.children.map(textOf));
+const textOf = (cell) => cell.children.flat().map((one) => one?.children?.[0] ?? one).join("");
 
 test("every chart says where it stands, what it is called, what it shows and its numbers", async () => {
   const folder = new URL(`${at}/charts/`, import.meta.url);
@@ -45,7 +46,7 @@ test("a plan draws every strategy with a number it varied, a line for each combi
   const row = (strategy, params, speedup) => ({ strategy, params, speedup });
   const found = { predictions: [
     row("a", { n: 2 }, 1.2), row("a", { n: 1 }, 1.1), row("b", { cap: 8, t: 0.2, adaptive: false }, 1.4), row("b", { cap: 8, t: 0.4, adaptive: false }, 1.3),
-    row("b", { cap: 20, t: 0.2, adaptive: false }, 1), row("b", { cap: 20, t: 0.4, adaptive: false }, 1), row("b", { cap: 20, t: 0.6, adaptive: false }, 1), row("c", { cap: 20 }, 2),
+    ...[0.2, 0.4, 0.6].map((threshold) => row("b", { cap: 20, t: threshold, adaptive: false }, 1)), row("c", { cap: 20 }, 2),
   ] };
   assert.equal(ofPredicted({ found }), "The best that is predicted of each strategy: b, cap 8, t 0.2: 1.40×; a, n 2: 1.20×.");
   assert.deepEqual(cells(predicted({ found })).map(([name]) => name),
@@ -77,7 +78,10 @@ test("a paper's figure shows published series by dots and ours by lines, every p
   };
   assert.deepEqual(ofFigure({ figure }).map((entry) => entry.attributes.class), ["key spot published d0", "key line ours f0"]);
   assert.deepEqual(cells(figureTable({ figure })), [
-    ["1B", "published", "2", "25 %", "–", "there [Pd]"], ["ours", "computed", "2", "30 %", "20 % – 40 %", "–"], ["ours", "computed", "C = 1", "1.5 %", "–", "–"]]);
+    ["1B", "published", "2", "25 %", "–", "there [Pd]"],
+    ["ours", "computed", "2", "30 %", "20 % – 40 %", "–"],
+    ["ours", "computed", "C = 1", "1.5 %", "–", "–"],
+  ]);
   const points = ["C = 1", "C = 0.5", "C = 0"].map((label, i) => pointOf(i, i, null, null, label));
   assert.deepEqual(labelled({ is_line: true, points }).map(({ label }) => label), ["C = 1", "C = 0"]);
   assert.deepEqual(labelled({ is_line: true, points: [...points, pointOf(3, 3)] }), []);

@@ -38,7 +38,8 @@ test("what if says simulated first, its doubt, and what was measured: the same s
 
 test("to run it is to run it beside the fastest that the same form can hold", () => {
   assert.equal(toRun(ANSWER), "static:3,threshold:0.4");
-  const capped = { ...ANSWER, label: "threshold:0.2,cap=8", strategy: "threshold", params: { threshold: 0.2, cap: 8 }, curve: { ...ANSWER.curve, param: "threshold" } };
+  const over = { strategy: "threshold", params: { threshold: 0.2, cap: 8 }, curve: { ...ANSWER.curve, param: "threshold" } };
+  const capped = { ...ANSWER, ...over, label: "threshold:0.2,cap=8" };
   assert.equal(toRun(capped), "threshold:0.2,cap=8,static:2"); // the form has one cap
   assert.equal(toRun({ ...ANSWER, label: "static:3 @16", measured: [ran("static", { lookahead: 2 }, "static:2 @16", 1.2)] }), "static:3,static:2");
 });

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Locator, Page, expect
 
 from tests.kit.processes import DEADLINE
 from tests.kit.up import ROOT, Up
@@ -18,10 +16,8 @@ from tests.kit.up import ROOT, Up
 SHOTS = os.environ.get("DRAFTHOUSE_SHOTS")
 PATIENCE = DEADLINE  # a crowded machine takes long to load a model, and nothing here says how long it should
 STARTER = ROOT / "starter"
-PROMPTS = 10  # six to train with, two to tune by, two to test with
 COMPARISON = re.compile("/comparisons/[0-9a-f-]{36}/")
 CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
-PHONE = {"width": 360, "height": 740}
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
 OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network
 
@@ -55,72 +51,27 @@ class Lab:
             self.complaints.append(complaint)
 
 
-def upload(page: Page, box: str, files: Any) -> None:
-    """Choose them, and wait until the form has what was sent."""
-    page.set_input_files(box, files)
-    expect(page.locator("[name=upload]")).not_to_have_value("")
-    expect(page.locator("[data-told]")).to_have_text("sent and checked")
-
-
-def prompts() -> bytes:
-    """The shortest of the starter's, because reading them is all they cost."""
-    rows = [json.loads(line) for line in (STARTER / "prompts" / "code.jsonl").read_text().splitlines()]
-    shortest = sorted(rows, key=lambda row: len(row["text"]))[:PROMPTS]
-    return "".join(json.dumps({"text": row["text"], "id": row["id"]}) + "\n" for row in shortest).encode()
-
-
 def mode(page: Page, wanted: str) -> None:
     expect(page.locator("#mode")).to_have_attribute("data-mode", wanted)
 
 
-def done(page: Page) -> int:
-    return int(page.locator("#done").inner_text().split()[0])
+def path_of(worker: Any) -> str:
+    return f"/comparisons/{worker.comparison.pk}/"
 
 
-def more(page: Page) -> None:
-    """Some samples more than now."""
-    enough = done(page) + 4
-    page.wait_for_function("enough => parseInt(document.querySelector('#done').textContent) >= enough", arg=enough)
+def tokens(page: Page) -> Locator:
+    """Tokens of the strip, which shows one text at a time."""
+    return page.locator("#strip .token")
 
 
-@contextmanager
-def without_network(page: Page) -> Iterator[None]:
-    page.context.set_offline(True)
-    yield
-    page.context.set_offline(False)
+def shows(page: Page, wanted: Iterable[int]) -> None:
+    """Wait until the strip holds exactly these tokens, each once, in order."""
+    expect(tokens(page)).to_have_text([f"w{token}" for token in wanted])
 
 
-def traces_of(page: Page) -> list[list[int]]:
-    """Return the rounds of `static:3` in each complete heat, as the API has them."""
-    rows = ask(page, f"samples/?comparison={page.url.split('/')[4]}&limit=200")["results"]
-    heats: dict[tuple[int, int], dict[str, str]] = {}
-    for row in rows:
-        heats.setdefault((row["repeat"], row["prompt"]), {})[row["numbers"]["strategy"]] = row["id"]
-    mine = [found["static:3"] for _, found in sorted(heats.items()) if len(found) == 3]
-    events = [ask(page, f"samples/{sample}/trace/?limit=1000")["events"] for sample in mine]
-    return [[event["round"] for event in told if event["event"] == "verified"] for told in events]
-
-
-def ask(page: Page, path: str) -> Any:
-    base = "/".join(page.url.split("/")[:3])
-    return page.request.get(f"{base}/api/v1/{path}").json()
-
-
-def shown(page: Page, traces: list[list[int]]) -> list[list[int]]:
-    """Return the same from the page, heat by heat, as it came by socket or is fetched now."""
-    page.check("[data-lane='2'] input", force=True)
-    found = []
-    while page.locator("#before").is_enabled():
-        page.click("#before")
-    for number, trace in enumerate(traces):
-        repeat, prompt = divmod(number, 10)
-        expect(page.locator("#heat")).to_contain_text(f"Prompt {prompt + 1} of 10, repeat {repeat + 1} of 100")
-        expect(page.locator("#text-of")).to_have_text("as static:3 wrote it")
-        expect(page.locator("#strip .round")).to_have_count(len(trace))  # so it is whole
-        found.append(page.locator("#strip .round").evaluate_all("all => all.map((each) => Number(each.dataset.round))"))
-        if number + 1 < len(traces):
-            page.click("#after")
-    return found
+def choose(page: Page, run: int) -> None:
+    """Let the strip show the text of this run."""
+    page.check(f"[data-lane='{run}'] input", force=True)
 
 
 def go_to(page: Page, wanted: str, key: str = "Tab") -> int:
@@ -137,16 +88,6 @@ def write(page: Page, wanted: str, text: str, over: bool = False) -> None:
     if over:
         page.keyboard.press("Control+A")
     page.keyboard.type(text)
-
-
-def launch_by_keyboard(page: Page) -> int:
-    """Skip to the content of the form, launch what it asks for, and return how often Tab was pressed."""
-    page.keyboard.press("Tab")
-    page.keyboard.press("Enter")
-    count = 1 + go_to(page, "[name=launch]")
-    page.keyboard.press("Enter")
-    page.wait_for_url(COMPARISON)
-    return count
 
 
 def copied(page: Page) -> str:

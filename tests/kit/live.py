@@ -22,7 +22,6 @@ from django.contrib.auth import BACKEND_SESSION_KEY, HASH_SESSION_KEY, SESSION_K
 from django.contrib.sessions.backends.db import SessionStore
 from django.contrib.staticfiles import finders
 
-from decoding.measure.sample import sample_from_events
 from tests.kit import make
 from tests.kit.processes import DEADLINE, until
 from tests.kit.teams import World
@@ -212,20 +211,6 @@ def session_of(user: User) -> str:
     session[HASH_SESSION_KEY] = user.get_session_auth_hash()
     session.save()
     return session.session_key or ""
-
-
-def decoded(sample: Any) -> dict[str, Any]:
-    """Return numbers such as a worker stores for a sample."""
-    numbers = sample_from_events(
-        make.trace_of(sample.run),
-        choice=sample.run.choice,
-        prompt=sample.prompt.name,
-        category=sample.prompt.category,
-        repeat=sample.repeat,
-        tokens=(5, 6, 7),
-        text="abc",
-    )
-    return numbers.to_dict()
 
 
 def run(story: Any) -> None:

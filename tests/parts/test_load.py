@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 import torch
 
-from decoding.backends.contestants import ours
+from decoding.backends import ours
 from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.ours import SHARE_FOR_CACHES
+from decoding.backends.ours import SHARE_FOR_CACHES
 from decoding.backends.serving import CachePool, TextCaches, serve
 from decoding.choice import choose, parse_choices
 from decoding.core.ending import Ending

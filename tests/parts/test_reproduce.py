@@ -23,7 +23,7 @@ from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import FigurePart, filled
 from decoding.papers.figures import FIGURES, base, figures_in
-from decoding.papers.files import table
+from decoding.papers.files import FILES
 from decoding.papers.outcomes import play
 from decoding.papers.settings import of_papers
 from decoding.papers.shelf import Shelf
@@ -102,7 +102,7 @@ def test_a_figure_is_one_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     records = [Record.of([True] * length) for length in (3, 5, 4, 4)]
     drawn = filled(figure, figure.draw(SimpleNamespace(study=SimpleNamespace(records=records))))  # type: ignore[arg-type]
     assert [series["points"][0]["y"] for series in drawn["series"]] == [128.0, 4.0]
-    assert table(drawn)
+    assert all(make(drawn) for make in FILES.values())
 
 
 def test_every_published_point_says_how_it_was_read_and_where() -> None:
@@ -131,7 +131,7 @@ FIGURE: dict[str, Any] = {
 
 
 def test_csv_holds_every_point_and_nothing_that_a_spreadsheet_computes() -> None:
-    rows = list(csv.DictReader(io.StringIO(table(FIGURE))))
+    rows = list(csv.DictReader(io.StringIO(FILES["csv"](FIGURE))))
     assert [(row["series"], row["x"], row["y"], row["low"]) for row in rows] == [
         ("'=paper", "1", "0.5", ""), ("'=paper", "2", "0.25", ""),
         ("ours", "1", "0.4", "0.3"), ("ours", "2", "0.0", "0.0"),

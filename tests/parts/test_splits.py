@@ -40,3 +40,15 @@ def test_a_text_in_several_given_splits_stays_in_the_last_one_and_that_is_told()
     assert parts(found) == ({"one"}, {"two"}, {"three", "four", "five"})
     assert found.left_out == 3
     assert sharing_sentence({"shared": found.shared()}).startswith("3 prompts were left out")
+
+
+def test_prompts_that_are_nearly_those_it_learns_from_are_told() -> None:
+    long = " ".join(f"word{i}" for i in range(40))
+    found = Splits.of(
+        prompts([long, "quite another one"], "train")
+        + prompts(["a validation prompt of its own"], "validation")
+        + prompts([f"{long} and more", "nothing of that"], "test")
+    )
+    assert found.shared() == {"left_out": 0, "validation": 0, "test": 1}
+    assert "1 validation and test prompts are nearly the same" in sharing_sentence({"shared": found.shared()})
+    assert sharing_sentence({}) == ""

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.backends.contestants import ours
+from decoding.backends import ours
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.ending import Decoded, Ending

@@ -14,9 +14,6 @@ UPLOADS_REFUSED, BACKUPS = "uploads refused", "backups"
 
 
 sign_ins_refused = Counter("drafthouse_sign_ins_refused", "Wrong passwords, links and tokens.", ["by"], registry=None)
-upload_requests_refused = Counter(
-    "drafthouse_upload_requests_refused", "Requests about uploads that were refused.", ["code"], registry=None
-)
 
 
 def add(name: str, kind: str = "", cause: str = "") -> None:

@@ -45,7 +45,6 @@ in_flight = Gauge("drafthouse_http_requests_in_flight", "Requests that are waiti
 long_polls = Gauge("drafthouse_long_polls", "Requests that wait for news.", registry=own)
 sockets = Gauge("drafthouse_sockets", "Open sockets.", registry=own)
 own.register(tallies.sign_ins_refused)
-own.register(tallies.upload_requests_refused)
 
 
 def count_requests(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mimetypes
 from typing import Any
 from uuid import UUID
 
@@ -69,8 +70,8 @@ class Studies(Binned):
         parameters=[OpenApiParameter("name", {"type": "string", "maxLength": 100}, OpenApiParameter.PATH)],
     )
     def figure(self, request: Request, pk: UUID, name: str) -> HttpResponse:
-        """Download a figure as CSV, `ssd-3.csv`."""
+        """Download a figure as CSV, `ssd-3.csv`, or as a matplotlib script that draws it, `ssd-3.py`."""
         content = services.figure_file(self.get_object(), name)
-        response = HttpResponse(content, content_type="text/csv")
+        response = HttpResponse(content, content_type=mimetypes.guess_type(name)[0])
         response["Content-Disposition"] = content_disposition_header(True, name)
         return response

@@ -23,6 +23,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 
 MOST_PROMPTS = 5000
+ENDINGS = tuple(papers.FILES)  # of a figure's files
 MOST_LOADS = 8  # of a plan
 MOST_USERS = 64  # at once, in a plan
 MOST_CLASSIFIERS = 20  # of one pair, in one plan
@@ -158,16 +159,18 @@ def figures_of(study: Study) -> list[dict[str, Any]]:
 
 
 def figure_file(study: Study, name: str) -> str:
-    """Write a figure as CSV; its name is as in `ssd-3.csv`."""
+    """Make a figure's file, as in `ssd-3.csv`."""
     figures = figures_of(study)
     if not figures:
         raise Conflict("This study has no figures, or none that is finished yet.", code="no-figures")
-    figure = next((found for found in figures if f"{found['slug']}.csv" == name and not found["needs"]), None)
-    if figure is None:
+    slug, _, ending = name.rpartition(".")
+    figure = next((found for found in figures if found["slug"] == slug and not found["needs"]), None)
+    if figure is None or ending not in papers.FILES:
         raise NotFound(
-            f"This study has no file {name[:100]!r}. Its files are called FIGURE.csv: a figure that is drawn."
+            f"This study has no file {name[:100]!r}. Its files are called FIGURE.ENDING: a figure that is drawn, and "
+            f"{', '.join(papers.FILES)}."
         )
-    return papers.table(figure)
+    return papers.FILES[ending](figure)
 
 
 # What workers do -----------------------------------------------------------------------------------------------------

@@ -90,6 +90,7 @@ def content(found: Study, actor: Actor) -> dict[str, Any]:
         "job": found.job,
         "classifier": services.classifier_of(found),
         "figures": services.figures_of(found),
+        "endings": services.ENDINGS,
         "entry": SCRIPTS.get(found.kind, "js/pages/charts.js"),
         "places": PLACES.get(found.kind, (found.kind,)),
         **read,

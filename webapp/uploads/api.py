@@ -15,7 +15,6 @@ from rest_framework.response import Response
 
 from webapp.core.api import Nouns
 from webapp.core.rest import Body
-from webapp.core.tallies import upload_requests_refused
 from webapp.uploads import serializers, services
 from webapp.uploads.models import Upload
 
@@ -29,16 +28,7 @@ class Bytes(BaseParser):
         return {"stream": stream}
 
 
-class RefusalsCounted(Nouns):
-    """Counts the requests that it refuses."""
-
-    def handle_exception(self, exc: Exception) -> Response:
-        answer = super().handle_exception(exc)
-        upload_requests_refused.labels(answer.data["code"]).inc()
-        return answer
-
-
-class Uploads(RefusalsCounted):
+class Uploads(Nouns):
     queryset = Upload.objects.select_related("team", "job")
     body = Body(bytes=settings.CHUNK_BYTES, values=2 * services.MOST_CHUNKS)  # a manifest names every chunk
     ordering_fields = ("created", "name", "state")
@@ -67,7 +57,7 @@ class Uploads(RefusalsCounted):
 SHA256 = OpenApiParameter("sha256", {"type": "string", "pattern": "^[0-9a-f]{64}$"}, OpenApiParameter.PATH)
 
 
-class Chunks(RefusalsCounted):
+class Chunks(Nouns):
     queryset = Upload.objects.select_related("team")
     serializer_class = serializers.UploadOut
 

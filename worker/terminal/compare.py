@@ -25,6 +25,7 @@ from worker.terminal.guarded import command, spare
 from worker.terminal.hearing import Heard, TraceFile
 from worker.terminal.progress import say
 from worker.terminal.servers import AskedServer, shown, to_ask
+from worker.terminal.studying import make_ready
 from worker.terminal.table import palette_for, result
 
 
@@ -84,7 +85,6 @@ def order_of(args: Arguments, servers: Sequence[AskedServer]) -> Compare:
 
 def run(order: Compare, args: Arguments, heard: Heard, interrupt: Interrupt) -> None:
     from worker.engine.residents import Residents
-    from worker.terminal.studying import make_ready
 
     make_ready(args, order.memory())
     with closing(heard), suppress(KeyboardInterrupt), interrupt:

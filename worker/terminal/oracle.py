@@ -14,6 +14,7 @@ from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import require_folder, whole_file
 from worker.terminal.guarded import command
 from worker.terminal.options import count_of
+from worker.terminal.studying import carry_out
 
 
 def run(argv: Sequence[str]) -> None:
@@ -25,8 +26,6 @@ def run(argv: Sequence[str]) -> None:
     args = parser.parse_args(argv)
     bench = read_recorded(args)
     require_folder(args.out)
-
-    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
     found = carry_out(AskOracle(bench.pair, bench.prompts, bench.sampling, args.lookahead), bench)
     args.out.mkdir(parents=True, exist_ok=True)

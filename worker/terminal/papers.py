@@ -13,13 +13,14 @@ from typing import Any
 from decoding.models.files import contents
 from decoding.papers.figure import Figure
 from decoding.papers.figures import FIGURES
-from decoding.papers.files import table
+from decoding.papers.files import FILES
 from decoding.papers.shelf import Shelf
 from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import command
+from worker.terminal.studying import carry_out
 
 USUAL_PROMPTS = 16
 KEPT = "evidence"  # folder of what a rerun need not make again
@@ -42,24 +43,22 @@ def run(argv: Sequence[str]) -> None:
     require_folder(args.out)
     shelf = FolderShelf(args.out / KEPT, _recipe(bench))
 
-    from worker.terminal.studying import carry_out
-
     order = DrawFigures(bench.pair, bench.prompts, bench.sampling, shelf, [figure.slug for figure in args.figures])
     found = carry_out(order, bench, on_report=partial(_on_report, args.out))
     facts = {**found, **_facts(bench)}
     _write(args.out, "papers.json", json.dumps(facts, indent=1))
-    print(f"\nEach figure's points are in {args.out}.")
+    print(f"\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
     if found["noise"]:
         print(f"Noisy: {found['noise']} Measured points need a quiet machine.")
 
 
 def _on_report(out: Path, report: Report) -> None:
-    """Print a figure, and write its points if it could be drawn."""
+    """Print a figure, and write its files if it could be drawn."""
     if isinstance(report, FigureDrawn):
         figure = report.figure
         print(described(figure))
-        if not figure["needs"]:
-            _write(out, f"{figure['slug']}.csv", table(figure))
+        for ending, make in FILES.items() if not figure["needs"] else ():
+            _write(out, f"{figure['slug']}.{ending}", make(figure))
 
 
 def _figures(text: str) -> list[Figure]:

@@ -18,6 +18,7 @@ from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import command
 from worker.terminal.options import count_of, list_of
+from worker.terminal.studying import carry_out
 
 
 def run(argv: Sequence[str]) -> None:
@@ -44,8 +45,6 @@ def run(argv: Sequence[str]) -> None:
 
     users = tuple(sorted(given.load))
     with whole_file(given.json) if given.json else nullcontext() as file:
-        from worker.terminal.studying import carry_out  # loads torch: slips are told before that
-
         order = MakePlan(bench.pair, bench.prompts, bench.sampling, users, for_one=not users or file is not None)
         found = carry_out(order, bench)
         print("\n".join(as_text(found)))

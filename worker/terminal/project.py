@@ -14,6 +14,7 @@ from worker.jobs.projection import Project
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.files import whole_file
 from worker.terminal.guarded import command
+from worker.terminal.studying import carry_out
 
 
 def run(argv: Sequence[str]) -> None:
@@ -34,8 +35,6 @@ def run(argv: Sequence[str]) -> None:
     card = card_called(args.card)
     bench = read_recorded(args)
     with whole_file(args.json) if args.json else nullcontext() as file:
-        from worker.terminal.studying import carry_out  # loads torch: slips are told before that
-
         found = carry_out(Project(bench.pair, bench.prompts, bench.sampling, card), bench)
         if file:
             json.dump(found, file, indent=1)

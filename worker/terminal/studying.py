@@ -7,11 +7,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from typing import Any
 
-import transformers
-
 from decoding.errors import Cancelled
-from decoding.models.devices import set_threads, usual_threads
-from worker.engine.residents import Residents
 from worker.messages import Found, JobProgress, PairLoaded, PairOrder, Report
 from worker.terminal.bench import Bench
 from worker.terminal.ending import Interrupt
@@ -26,6 +22,8 @@ def carry_out(
 ) -> dict[str, Any]:
     """Return the document that the order makes. `on_report` gets what else it makes on the way. Ctrl-C ends it after
     the step in hand, and a second one at once."""
+    from worker.engine.residents import Residents  # loads torch: slips are told before that
+
     make_ready(bench, order.memory())
     listener = Listener(bench.material.name, interrupt := Interrupt(), on_report)
     with interrupt, suppress(Cancelled), closing(listener):
@@ -64,6 +62,10 @@ class Listener:
 
 def make_ready(bench: Bench, memory: int) -> None:
     """Set the threads, and allow the work so many bytes."""
+    import transformers
+
+    from decoding.models.devices import set_threads, usual_threads
+
     transformers.utils.logging.disable_progress_bar()  # we draw our own
     transformers.utils.logging.set_verbosity_error()
     allow(memory)

@@ -14,6 +14,7 @@ from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import require_folder
 from worker.terminal.guarded import command
 from worker.terminal.options import BadArguments
+from worker.terminal.studying import carry_out
 
 
 def run(argv: Sequence[str]) -> None:
@@ -30,8 +31,6 @@ def run(argv: Sequence[str]) -> None:
     bench = read_recorded(args, drafting=drafting)
     out = args.out or _beside(bench)
     require_folder(out)
-
-    from worker.terminal.studying import carry_out  # loads torch: slips are told before that
 
     order = Train(bench.pair, bench.prompts, bench.sampling, out, args.design)
     carry_out(order, bench)

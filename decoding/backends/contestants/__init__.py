@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import sys
 from functools import cache
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -15,7 +16,7 @@ from decoding.scan import modules_in
 if TYPE_CHECKING:
     from decoding.drafting.strategy import Strategy
 
-OURS = "ours"
+OURS = "decoding.backends.ours"  # loads torch, so it is no plug-in
 PARTS = {
     "SPECS": "the strategies that it runs, a tuple of Strategy",
     "contestant": "a function that makes the Contestant for a Pair",
@@ -35,4 +36,4 @@ def specs() -> tuple[Strategy, ...]:
 def runs(strategy: str) -> ModuleType:
     """Return the contestant that runs the strategy. Ours runs those of `decoding.strategies`."""
     carriers = {spec.slug: module for module in modules() for spec in module.SPECS}
-    return carriers.get(strategy, sys.modules[f"{__name__}.{OURS}"])
+    return carriers.get(strategy) or import_module(OURS)

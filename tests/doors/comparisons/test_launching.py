@@ -13,7 +13,6 @@ from decoding.strategies import STRATEGIES
 from tests.kit import make
 from webapp.comparisons.models import Comparison
 from webapp.comparisons.serializers import SamplingInput
-from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair
@@ -228,7 +227,7 @@ def test_a_form_holds_each_setting_of_a_strategy_in_a_box_of_its_own(world, by, 
     assert [(box.key, box.is_chosen) for box in suffixes] == [("suffix", True), ("suffix~2", False)]
 
 
-def test_a_page_shows_the_price_of_a_run_and_that_its_machine_is_not_that_of_the_classifiers_card(world, by, ready):
+def test_a_run_says_its_price_and_that_its_machine_is_not_that_of_its_classifiers_card(world, by, ready):
     own = classifier(by, ready[0])
     made = Comparison.objects.get(pk=post(world, make.body(*ready, strategies=["disco"])).json()["id"])
     prices = {str(own.pk): {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
@@ -242,19 +241,3 @@ def test_a_page_shows_the_price_of_a_run_and_that_its_machine_is_not_that_of_the
     assert any("measured on a machine; this runs on another machine" in line for line in report["warnings"])
     page = world.page(world.bob).get(f"/comparisons/{made.pk}/").content.decode()
     assert "+100 % is more than the doubt of 15 %, so it used its own price." in page
-
-
-def test_the_plan_says_before_the_launch_that_the_machine_is_not_the_classifiers(world, by, ready):
-    made = classifier(by, ready[0])
-    sampling = {name: made.card["sampling"][name] for name in ("temperature", "repetition_penalty")}
-    asked = make.body(*ready, strategies=[{"strategy": "disco"}], sampling=sampling)
-    jobs.announce(name="elsewhere", queues=["gpu"], devices=["cuda:0, of another queue, 8 GiB"], versions={})
-    for name, device, said in (
-        ("w0", "cpu", ""),  # nobody knows which it is
-        ("w0", "cpu, another machine", "measured on a machine; this runs on cpu, another machine."),
-        ("w1", "cuda:0, a third, 8 GiB", "this runs on cpu, another machine or cuda:0, a third, 8 GiB."),
-        ("w2", "cpu, a machine", ""),  # the card's
-    ):
-        jobs.announce(name=name, queues=["cpu"], devices=[device], versions={})
-        found = [note for note in planned(world, asked)["notes"] if "uses a classifier" in note]
-        assert len(found) == bool(said) and all(said in note for note in found), device

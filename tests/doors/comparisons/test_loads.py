@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.db import IntegrityError, transaction
 
 from decoding.core.load import ONE, Load
 from decoding.measure.devices import devices_in, works_at_once
 from decoding.measure.latency import overloaded
 from decoding.measure.request_times import PER_OCTAVE
 from tests.kit import make
+from webapp.comparisons import frames
 from webapp.comparisons.figures import sum_up, verdict_of
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.comparisons.report import pinned, report
@@ -90,13 +90,6 @@ def test_a_load_that_cannot_be_is_refused_at_its_field_and_leaves_nothing(world,
     assert not Comparison.objects.exists()
 
 
-def test_the_database_holds_no_run_with_two_loads_none_or_one_out_of_bounds(by):
-    comparison = make.comparison(by)
-    for columns in ({"concurrency": 4, "rate": 2.0}, {"concurrency": None}, {"concurrency": 257}):
-        with pytest.raises(IntegrityError), transaction.atomic():
-            Run.objects.filter(comparison=comparison).update(**columns)
-
-
 def test_every_load_has_its_own_baseline_verdict_and_ranking(world, decoded):
     found = world.script("read").get(f"/api/v1/comparisons/{decoded.pk}/report/").json()
     rows = found["strategies"]
@@ -139,6 +132,21 @@ def test_runs_of_unlike_loads_are_never_compared_and_lists_tell_them_apart(world
     decoded.refresh_from_db()
     said = report(decoded)
     assert verdict_of(decoded) == (said["sentence"], said["doubt"])
+
+
+def test_a_page_draws_speeds_of_decoding_for_one_user_and_of_whole_requests_under_load(decoded):
+    Sample.objects.update(numbers=Sample.objects.first().numbers | {"prefill_ns": 10**9, "decode_ns": 2 * 10**9})
+    timing = {"arrived_ns": 0, "queued_ns": 3 * 10**9}
+    for sample in Sample.objects.all():
+        sample.numbers["timing"] = {**sample.numbers["timing"], **timing}
+        sample.save()
+    rows = [frames.row(sample) for sample in frames.drawn(Sample.objects.filter(run__strategy="static"))]
+    assert {row["span"][1] for row in rows} == {3 * 10**9}
+    for row in rows:
+        sample = Sample.objects.get(pk=row["id"])
+        under_load = sample.new_tokens / 6  # 3 s in the queue, 3 s served
+        expected = sample.tokens_per_s if sample.run.load == ONE else under_load
+        assert row["speed"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_plan_divides_the_time_by_the_users_and_waits_for_the_last_arrival(world, ready, decoded):

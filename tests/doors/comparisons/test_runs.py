@@ -171,14 +171,6 @@ def test_runs_are_sought_sorted_filtered_and_bounded_by_their_address(world, by,
         assert filters.filtered(rows, {name: "0.5"}).count() <= 4, name
 
 
-def test_a_parameter_that_is_left_open_is_a_word_in_the_table_and_in_no_range(world, by, ready):
-    ended(by, "ssd:branches=auto,placement=in-turn,ssd:branches=3,placement=in-turn", **ready)
-    page = world.page(world.bob).get("/runs/", {"column": "branches", "strategy": "ssd", "ordering": "number"})
-    told = [re.sub(r"<[^>]*>", " ", row).split() for row in page.context["rows"]]
-    assert [each in words for each, words in zip(("auto", "3"), told, strict=True)] == [True] * 2
-    assert shown(world, branches_from="2", branches_to="4") == ["ssd:3,branches=3,placement=in-turn"]
-
-
 def test_the_list_the_page_and_the_api_say_the_same_verdict_and_the_same_doubt(world, by, ready):
     comparison = ended(by, "static,oracle", **ready)
     client, api = world.page(world.bob), world.api(world.bob)

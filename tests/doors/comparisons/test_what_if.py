@@ -128,6 +128,8 @@ def test_where_nothing_can_be_replayed_it_says_what_to_run(world, labels, asked,
     decode(made)
     answer = ask(world.api(world.bob), made)
     assert (answer.status_code, answer.json()["code"]) == (409, code) and told in str(answer.json())
+    page = world.page(world.bob).get(f"/comparisons/{made.pk}/").context
+    assert page["refused"].code == code
 
 
 def test_a_question_that_makes_no_sense_is_refused_in_words(world):

@@ -56,19 +56,6 @@ def test_the_time_left_is_told_by_the_pace_of_samples_and_not_by_how_long_models
     assert 50 <= status["seconds_left"] < 500  # and not five hours
 
 
-def test_after_the_end_it_says_so_with_the_verdict_and_older_traces_can_still_be_read(world, comparison):
-    make.decode_all(comparison)
-    bob = world.api(world.bob)
-    answer = ask(bob, comparison)
-    assert kinds(answer) == ["comparison", "samples", "report", "finished"]
-    _, samples, report, _ = answer["frames"]
-    assert len(samples["rows"]) == 6 and all(row["is_finished"] for row in samples["rows"])
-    assert report["verdict"].startswith("static:4 ran at ")
-    since, sample = samples["since"].replace("+", "%2B"), Sample.objects.first()
-    older = ask(bob, comparison, f"after={sample.pk}:0&since={since}")
-    assert [each[-1]["event"] for each in events(older)] == ["finished"] and "complete" in kinds(older)
-
-
 def test_what_cannot_be_read_is_refused_by_name(world, comparison):
     queries = {"after=x:1": "after", "after=1": "after", "since=now": "since", "wait=26": "wait", "wat=1": "wat"}
     for query, field in queries.items():

@@ -8,7 +8,6 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from tests.kit import make
-from tests.kit.live import decoded
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
 from webapp.core import subscriptions
@@ -36,7 +35,7 @@ async def write(sample: Sample, first: int, last: int) -> None:
 
 
 async def finish(job: Job, sample: Sample, last_seq: int) -> None:
-    numbers = decoded(sample)
+    numbers = make.numbers_of(sample.run, sample.prompt)
     await sync_to_async(services.finish_sample)(job=job, sample=sample, last_seq=last_seq, numbers=numbers)
 
 

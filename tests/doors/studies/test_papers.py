@@ -27,12 +27,13 @@ def test_rest_page_and_files_give_every_point_of_every_figure(world, by):
     shown = world.page(world.victor).get(f"/studies/{study.pk}/").content.decode()
     assert all(f'<section id="{slug}"' in shown for slug in FIGURES)
     assert "Not drawn. It needs prompts of at least two categories" in shown
-    answer = client.get(f"{figures}/ssd-3.csv/")
-    assert answer.content.startswith(b"series,origin") and answer["Content-Type"].startswith("text/csv")
-    assert answer["Content-Disposition"] == 'attachment; filename="ssd-3.csv"'
+    for ending, begins, kind in (("csv", b"series,origin", "text/csv"), ("py", b"# /// script", "text/x-python")):
+        answer = client.get(f"{figures}/ssd-3.{ending}/")
+        assert answer.content.startswith(begins) and answer["Content-Type"].startswith(kind)
+        assert answer["Content-Disposition"] == f'attachment; filename="ssd-3.{ending}"'
     for name in ("ssd-3.pdf", "ssd-99.csv", "ssd-3", "disco-5.csv"):  # the last needs prompts of several categories
         answer = client.get(f"{figures}/{name}/")
-        assert answer.status_code == 404 and "FIGURE.csv" in answer.json()["detail"]
+        assert answer.status_code == 404 and "FIGURE.ENDING" in answer.json()["detail"]
 
 
 def test_finished_figures_are_shown_while_others_are_drawn_and_dropped_if_they_were_made_of_other_files(world, by):

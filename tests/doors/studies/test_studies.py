@@ -274,6 +274,10 @@ def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, by, rea
     fits = added(by, ready[0], "greedy", sampling={"temperature": 0.0}, machine="another machine")
     added(by, ready[0], "newest", sampling={"temperature": 0.9})
     shown = client.get(f"/studies/new/?pair={ready[0].pk}&kind=papers").content.decode()
+    alone = str(make.target_alone(by).pk)
+    for kind, is_blocked in (("papers", True), ("plan", False)):
+        offered = client.get(f"/studies/new/?kind={kind}").context["form"]["pair"]
+        assert (alone in offered.blocked) is is_blocked
     assert "newest, " in shown and "the pair&#x27;s newest" in shown and "elsewhere, " not in shown
 
     def warns(**chosen):

@@ -122,13 +122,18 @@ def asked(
 
 @contextmanager
 def asking(
-    script: Script, dialect: str = "llamacpp", tls: Any = None, sleep: Sleep = asyncio.sleep, **settings: Any
+    script: Script,
+    dialect: str = "llamacpp",
+    tls: Any = None,
+    sleep: Sleep = asyncio.sleep,
+    tokenizer: Tokenizer | None = LETTERS,
+    **settings: Any,
 ) -> Iterator[tuple[Asking, Wire]]:
-    """Ask the server of this script, with the local tokenizer and without a model."""
+    """Ask the server of this script, with the local tokenizer, or without one, and without a model."""
     with serving(script, tls) as wire:
-        servers = Servers(reach(wire, dialect, **settings), LETTERS, sleep)
+        servers = Servers(reach(wire, dialect, **settings), tokenizer, sleep)
         try:
-            yield lambda *texts, **how: answers_of(servers, texts, LETTERS, **how), wire
+            yield lambda *texts, **how: answers_of(servers, texts, tokenizer, **how), wire
         finally:
             servers.close()
 

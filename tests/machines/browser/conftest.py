@@ -147,7 +147,7 @@ class Worker:
 class Sample:
     def __init__(self, worker: Worker, run: Run, prompt: Prompt, repeat: int) -> None:
         self.worker, self.run, self.prompt, self.repeat = worker, run, prompt, repeat
-        self.name = "static-4" if run.choice.spec.role == "peer" else name_of(run.choice.settings)
+        self.name = name_of(run.choice.settings)
         lines = (FOLDER / f"{self.name}.jsonl").read_text().splitlines()
         self.events = [json.loads(line) for line in lines]
         self.tokens = EXPECTED[self.name]["tokens"]

@@ -34,39 +34,32 @@ REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
 @pytest.fixture
 def addresses(transactional_db, world):
     with ThreadPoolExecutor(1) as pool:  # a thread of its own, because Django must not meet Playwright's loop
-        yield pool.submit(pages, world).result()
+        yield pool.submit(lambda: {**pages(world), **others(world), **REFUSED, "sign-in": "/sign-in/"}).result()
         pool.submit(connections.close_all).result()
 
 
-@pytest.fixture
-def others(addresses, world):
+def others(world) -> dict[str, str]:
     """Return pages of things in other states: one that is decoded, one that waits, bins, and the link of a guest."""
-
-    def make_them() -> dict[str, str]:
-        by = world.actor(world.alice)
-        first = Comparison.objects.earliest("created")
-        live, waiting = (make.comparison(by, pair=first.pair, dataset=first.dataset) for _ in range(2))
-        make.begin_a_heat(live)
-        entries.bin(entry=make.model(by, name="binned"), by=by)
-        entries.bin(entry=make.comparison(by, pair=first.pair, dataset=first.dataset), by=by)
-        of = {"pair": first.pair, "dataset": first.dataset}
-        studies = {kind: make.study(by, kind, **of) for kind in (PLAN, PAPERS)}
-        studies[PROJECTION] = make.study(by, PROJECTION, card="llama-70b-1b-h100", **of)
-        classifying.finish_training(job=make.training(by, **of).job, files=list(make.card().items()))
-        secrets = [sharing.share(comparison=live, days=1, hides_texts=hides, by=by)[1] for hides in (False, True)]
-        return {
-            "live": reverse("comparison", args=[live.pk]),
-            "waiting": reverse("comparison", args=[waiting.pk]),
-            "trained": reverse("classifier", args=[Classifier.objects.latest("created").pk]),
-            **{f"study-{kind.slug}": reverse("study", args=[study.pk]) for kind, study in studies.items()},
-            "binned-models": f"{reverse('models')}?bin=1",
-            "binned-comparisons": f"{reverse('comparisons')}?bin=1",
-            **{f"shared-{number}": reverse("shared", args=[secret]) for number, secret in enumerate(secrets)},
-        }
-
-    with ThreadPoolExecutor(1) as pool:
-        yield pool.submit(make_them).result()
-        pool.submit(connections.close_all).result()
+    by = world.actor(world.alice)
+    first = Comparison.objects.earliest("created")
+    live, waiting = (make.comparison(by, pair=first.pair, dataset=first.dataset) for _ in range(2))
+    make.begin_a_heat(live)
+    entries.bin(entry=make.model(by, name="binned"), by=by)
+    entries.bin(entry=make.comparison(by, pair=first.pair, dataset=first.dataset), by=by)
+    of = {"pair": first.pair, "dataset": first.dataset}
+    studies = {kind: make.study(by, kind, **of) for kind in (PLAN, PAPERS)}
+    studies[PROJECTION] = make.study(by, PROJECTION, card="llama-70b-1b-h100", **of)
+    classifying.finish_training(job=make.training(by, **of).job, files=list(make.card().items()))
+    secrets = [sharing.share(comparison=live, days=1, hides_texts=hides, by=by)[1] for hides in (False, True)]
+    return {
+        "live": reverse("comparison", args=[live.pk]),
+        "waiting": reverse("comparison", args=[waiting.pk]),
+        "trained": reverse("classifier", args=[Classifier.objects.latest("created").pk]),
+        **{f"study-{kind.slug}": reverse("study", args=[study.pk]) for kind, study in studies.items()},
+        "binned-models": f"{reverse('models')}?bin=1",
+        "binned-comparisons": f"{reverse('comparisons')}?bin=1",
+        **{f"shared-{number}": reverse("shared", args=[secret]) for number, secret in enumerate(secrets)},
+    }
 
 
 def test_the_navigation_is_one_line_its_menu_is_closed_by_escape_and_anything_is_found_by_its_name(open_page, by):
@@ -122,11 +115,11 @@ def look_at(page, name: str, scheme: str) -> list[object]:
     return found if (width := page.evaluate(SETTLED_WIDTH)) <= PAPER else [*found, (name, "print", width)]
 
 
-def test_every_page_is_accessible_and_fits_a_phone_and_paper(open_page, addresses, others):
+def test_every_page_is_accessible_and_fits_a_phone_and_paper(open_page, addresses):
     assert len(addresses) > 30
     page = open_page("/comparisons/")
     base, found = page.url.removesuffix("/comparisons/"), []
-    for number, (name, path) in enumerate({**addresses, **others, **REFUSED, "sign-in": "/sign-in/"}.items()):
+    for number, (name, path) in enumerate(addresses.items()):
         if name in REFUSED:
             refused_quietly(page, path)
         if name == "sign-in":

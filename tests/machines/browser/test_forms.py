@@ -35,8 +35,8 @@ class Typist:
         self.page.keyboard.press("n")
         self.sees(title)
 
-    def presses(self, key: str, on: str) -> None:
-        go_to(self.page, on)
+    def presses(self, key: str, on: str, by: str = "Tab") -> None:
+        go_to(self.page, on, by)
         self.page.keyboard.press(key)
 
     def writes(self, over: bool = False, **fields: str) -> None:
@@ -94,7 +94,7 @@ def launch(typist) -> None:
     typist.presses("Space", "[name=use][value=heuristic]")
     typist.presses("Space", "[name=use][value=threshold]")
     expect(typist.page.locator(".plan")).to_contain_text("3 runs × 3 prompts")
-    typist.presses("Enter", "button[name=launch]")
+    typist.presses("Enter", "button[name=launch]", by="Shift+Tab")
     typist.sees("by hand")
     expect(typist.page.locator(".lane .name")).to_have_text(["autoregressive", "static:3", "threshold:0.4"])
 

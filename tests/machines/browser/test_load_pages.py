@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browser import grave_faults, mode
-from tests.kit.race import path_of, shows
+from tests.kit.browser import grave_faults, mode, path_of, shows
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -9,7 +9,7 @@ import pytest
 from django.conf import settings as configured
 from playwright.sync_api import expect
 
-from tests.kit.race import path_of
+from tests.kit.browser import path_of
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

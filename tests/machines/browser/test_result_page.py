@@ -10,8 +10,7 @@ from urllib.parse import quote
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browser import PIXELS, grave_faults_of_both_themes
-from tests.kit.race import path_of, tokens
+from tests.kit.browser import PIXELS, grave_faults_of_both_themes, path_of, tokens
 from tests.machines.browser.conftest import STRATEGIES
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

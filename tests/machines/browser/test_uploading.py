@@ -86,15 +86,3 @@ def test_what_can_never_be_a_model_is_refused_before_a_byte_is_sent(open_page):
     page.set_input_files(FILES, [{"name": "m.bin", "mimeType": "", "buffer": b"PK\x03\x04" + bytes(100)}])
     expect(page.locator("[data-wrong]")).to_contain_text("m.bin is a pickle")
     assert asked == []
-
-
-def test_a_table_of_odd_columns_is_previewed_as_soon_as_it_is_sent_and_added_with_three_actions(open_page):
-    page = open_page("/datasets/new/")
-    choose(page, "fragen.csv", b"nr;Frage;thema\n1;Wie viele?;zahl\n2;Welche Farbe?;bild\n")  # 1: unfold, 2: choose
-    expect(page.locator("select[name=column] option:checked")).to_have_text("Frage")
-    expect(page.locator("main h2").last).to_have_text("2 prompts would be added")
-    page.select_option("select[name=column]", label="thema")
-    expect(page.locator(".previews")).to_contain_text("zahl")
-    page.click("[name=add]")  # 3
-    expect(page.locator("h1")).to_have_text("fragen")  # named after the file
-    expect(page.locator("main")).to_contain_text("bild")

@@ -7,11 +7,8 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browser import mode
-from tests.kit.race import choose, path_of, shows, tokens
+from tests.kit.browser import choose, mode, path_of, shows, tokens
 from tests.machines.browser.conftest import STRATEGIES
-from webapp.comparisons import trace
-from webapp.jobs import services as jobs
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -143,18 +140,3 @@ def test_an_element_becomes_what_is_wanted_whatever_it_was(open_page):
         ('(s) => [s("u"), "five"]', "<u></u>five"),
     ):
         assert page.evaluate(f"becomes({wanted})") == written
-
-
-def test_cancelling_stays_on_the_page_and_says_what_there_is(open_page, worker):
-    worker.claim()
-    for _ in STRATEGIES:
-        worker.begin().finish()
-    page = open_page(path_of(worker))
-    mode(page, "live")
-    with page.expect_response(re.compile("/cancel/")):
-        page.click("text=Cancel")
-    worker.does(jobs.stop, job=worker.job)
-    worker.does(trace.nudge, worker.comparison.pk)
-    mode(page, "finished")
-    expect(page.locator("#mode")).to_have_text("Cancelled")
-    expect(page.locator("#verdict .note")).to_contain_text("4 of 12 samples finished and are here.")

@@ -84,3 +84,17 @@ def test_passwords_are_made_once_and_are_for_their_owner_alone(tmp_path: Path) -
     assert len(set(first.values())) == 3 and all(re.fullmatch("[0-9a-f]{48}", each) for each in first.values())
     assert (tmp_path / "secrets").stat().st_mode & 0o777 == 0o700
     assert made() == first
+
+
+def test_proxies_end_what_a_client_claims_keep_metrics_inside_and_log_no_address() -> None:
+    """Read from the files: docker/try runs nginx, and Caddy overwrites what clients claim by itself."""
+    nginx = (ROOT / "docker" / "proxy" / "nginx.conf").read_text()
+    claims = {"For $remote_addr", "Proto $scheme", "Host $http_host"}
+    assert all(f"proxy_set_header X-Forwarded-{claim};" in nginx for claim in claims)
+    assert 'proxy_set_header Forwarded "";' in nginx
+    assert re.search(r"location = /metrics \{\s+return 404;", nginx)
+    logged = re.search(r"log_format brief '(.*)';", nginx)
+    assert logged and "access_log /dev/stdout brief;" in nginx and "error_log stderr crit;" in nginx
+    assert not re.search(r"\$(request|request_uri|uri|args|http_\w+)\b", logged[1])
+    caddy = (ROOT / "docker" / "proxy" / "Caddyfile").read_text()
+    assert all(line in caddy for line in ("header_up -Forwarded", "respond /metrics 404", "request>uri delete"))

@@ -1,4 +1,4 @@
-"""Command for tests, beyond running them: it names unsteady tests, and a quick run takes few."""
+"""Command for tests, beyond running them: it names unsteady tests, takes few in a quick run, and shows the dearest."""
 
 import re
 from pathlib import Path

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +22,7 @@ from worker.supervisor import valkey
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
     folder = tmp_path_factory.mktemp("shared")
     (folder / "store").mkdir()
@@ -44,7 +44,7 @@ def addresses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, st
         broker.wait()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def up(addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     """The first machine: pages and scheduler, and no worker."""
     up = Up(tmp_path_factory.mktemp("web"), "--workers", "0", **addresses).wait()
@@ -53,17 +53,15 @@ def up(addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> I
     up.interrupt()
 
 
-@pytest.fixture(scope="module")
-def elsewhere(up: Up, addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The other machine's data folder, and its workers."""
-    data = tmp_path_factory.mktemp("elsewhere")
+@contextmanager
+def worker_elsewhere(up: Up, addresses: dict[str, str], data: Path) -> Iterator[Path]:
+    """Start it with a data folder of its own, and yield the file of what it says."""
     env = {**up.env, **addresses, "DRAFTHOUSE_DATA": str(data), "PYTHONPATH": str(ROOT)}
-    with (data / "said.txt").open("w") as log, ExitStack() as running:
-        for queue, name in (("cpu", "far"), ("light", "beside-far")):
-            command = [sys.executable, "-P", "-m", "worker", "--queue", queue, "--name", name]
-            one = running.enter_context(subprocess.Popen(command, env=env, cwd="/", stdout=log, stderr=log))
-            running.callback(one.send_signal, signal.SIGTERM)
-        yield data
+    command = [sys.executable, "-P", "-m", "worker", "--queue", "cpu", "--name", "far"]
+    said = data / "said.txt"
+    with said.open("w") as log, subprocess.Popen(command, env=env, cwd="/", stdout=log, stderr=log) as worker:
+        yield said
+        worker.send_signal(signal.SIGTERM)
 
 
 def ended(up: Up, token: str, made: dict[str, Any]) -> dict[str, Any]:
@@ -75,34 +73,19 @@ def ended(up: Up, token: str, made: dict[str, Any]) -> dict[str, Any]:
     return job()
 
 
-def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, addresses, request) -> None:
+def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, addresses, tmp_path: Path) -> None:
     token = up.token()
     first = launched(up, token, limit=2)
     assert "No worker listens on `cpu`" in up.call(f"jobs/{first['job']['id']}/", token)["place"]["reason"]
-
-    data: Path = request.getfixturevalue("elsewhere")
-    job = ended(up, token, first)
-    assert (job["state"], job["worker"]) == ("succeeded", "far"), job["reason"] + (data / "said.txt").read_text()
-
-    until(lambda: up.call("jobs/?queue=light&state=succeeded", token)["count"] == 4, "all models to be checked")
-    kept = {path.name: path.stat().st_ino for path in (data / "models").iterdir()}
-    assert len(kept) == 4  # the starter pair and the small one
-
-    def worker() -> dict[str, Any]:
-        (one,) = (one for one in up.call("workers/", token)["results"] if one["name"] == "far")
-        return one
-
-    assert worker()["versions"]["drafthouse"]
-    assert not (up.data / "models").exists() and not (data / "chunks").exists()
-
-    store = Path(addresses["DRAFTHOUSE_STORE"])
-    hidden = store.rename(store.with_name("hidden"))  # nothing more can be fetched from there
-    try:
+    with worker_elsewhere(up, addresses, tmp_path) as said:
+        job = ended(up, token, first)
+        assert (job["state"], job["worker"]) == ("succeeded", "far"), job["reason"] + said.read_text()
+        kept = {path.name: path.stat().st_ino for path in (tmp_path / "models").iterdir()}
+        assert len(kept) == 2 and not (up.data / "models").exists() and not (tmp_path / "chunks").exists()
+        Path(addresses["DRAFTHOUSE_STORE"]).rename(tmp_path / "hidden")  # nothing more can be fetched from there
         again = ended(up, token, launched(up, token, limit=1))
-    finally:
-        hidden.rename(store)
     assert again["state"] == "succeeded", again["reason"]
-    assert {path.name: path.stat().st_ino for path in (data / "models").iterdir()} == kept
+    assert {path.name: path.stat().st_ino for path in (tmp_path / "models").iterdir()} == kept
 
 
 def test_the_first_start_waits_for_a_database_that_is_still_starting(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -136,32 +135,3 @@ def lab_of(machine: Machine) -> Iterator[re.Match[str]]:
         up.send_signal(signal.SIGINT)
         up.communicate(timeout=DEADLINE)
     assert up.returncode == 0
-
-
-def git(folder: Path, *arguments: str) -> str:
-    me = ("-c", "user.name=me", "-c", "user.email=me@localhost")
-    return subprocess.run(["git", *me, *arguments], cwd=folder, capture_output=True, text=True, check=True).stdout
-
-
-REFUSED = {
-    "new": (lambda folder: (folder / "scratch.py").touch(), "scratch.py"),
-    "tagged": (lambda folder: git(folder, "tag", "v1.2.3"), "a tag v1.2.3 already"),
-    "broken": (lambda folder: None, "No such file"),  # there is no launcher, so nothing can be built
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_a_release_that_cannot_be_made_changes_nothing(tmp_path: Path, name: str) -> None:
-    clone = tmp_path / "clone"
-    (clone / RELEASE).parent.mkdir(parents=True)
-    shutil.copy(ROOT / RELEASE, clone / RELEASE)
-    (clone / "CHANGELOG.md").write_text("# Changelog\n\n## 1.2.3 (unreleased)\n")
-    git(clone, "init", "--quiet")
-    git(clone, "add", ".")
-    git(clone, "commit", "--quiet", "--message", "Begin")
-    spoil, says = REFUSED[name]
-    spoil(clone)
-    before = (git(clone, "log", "--oneline"), git(clone, "status", "--short"), git(clone, "tag"))
-    done = subprocess.run([sys.executable, clone / RELEASE, "--tag"], capture_output=True, text=True, check=False)
-    assert done.returncode != 0 and says in done.stderr
-    assert (git(clone, "log", "--oneline"), git(clone, "status", "--short"), git(clone, "tag")) == before

@@ -4,7 +4,6 @@ it."""
 import os
 import subprocess
 import sys
-import venv
 from pathlib import Path
 
 import pytest
@@ -49,27 +48,6 @@ def test_the_first_chromium_that_runs_is_used_of_several_the_newest_and_a_named_
     monkeypatch.setenv("DRAFTHOUSE_CHROMIUM", "/nowhere/chrome")
     with pytest.raises(Unusable, match="/nowhere/chrome"):
         CHROMIUM.find()
-
-
-def test_on_debian_what_is_missing_comes_as_packages(bare: Path, tmp_path: Path) -> None:
-    """Asked as `./drafthouse test` does first, with a Python of its own that has no packages."""
-    script(
-        bare / "apt-get",
-        f'echo "$@" >> {bare}/asked',
-        '[ "$1" = update ] && exit 0',
-        f'for package; do :; done; echo "#!/bin/sh" > {bare}/$package; /bin/chmod 755 {bare}/$package',
-    )
-    script(bare / "sudo", "shift", '[ "$1" = true ] && exit 0', "shift 2", 'exec "$@"')
-    script(bare / "curl")
-    venv.create(tmp_path / "venv", symlinks=True)
-    done = subprocess.run(
-        [tmp_path / "venv" / "bin" / "python", "-P", "-m", "tests.installing"],
-        env={**os.environ, "PYTHONPATH": str(ROOT), "DRAFTHOUSE_POSTGRES": "none"}, capture_output=True, text=True,
-    )  # fmt: skip
-    missing = "Chromium is not on this machine. Installing Debian's package chromium-headless-shell … done\n"
-    assert (done.returncode, done.stderr) == (0, missing)
-    install = "install -q -y --no-install-recommends chromium-headless-shell"
-    assert (bare / "asked").read_text().splitlines() == ["update -q", install]
 
 
 def test_the_last_line_says_what_was_skipped_and_ci_fails_then(tmp_path):

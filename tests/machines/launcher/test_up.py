@@ -3,13 +3,10 @@ measure nothing do not wait behind a comparison: a niced worker of their own doe
 
 from __future__ import annotations
 
-import hashlib
-import io
 import os
 import random
 import signal
 import urllib.request
-import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -130,31 +127,6 @@ def answered(up: Up, token: str) -> Any:
 # The light worker beside ---------------------------------------------------------------------------------------------
 
 
-def zipped(count: int) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for number in range(count):
-            archive.writestr(f"{number}.txt", f"prompt {number}")
-    return packed.getvalue()
-
-
-def sent(up: Up, token: str, content: bytes) -> str:
-    """The address of an upload that a worker is to unpack."""
-    sha = hashlib.sha256(content).hexdigest()
-    listed = {"path": "p.zip", "size": len(content), "chunks": [sha]}
-    upload = f"uploads/{up.call('uploads/', token, {'name': 'p.zip', 'files': [listed]})['id']}/"
-    request = urllib.request.Request(
-        f"{up.address}/api/v1/{upload}chunks/{sha}/",
-        data=content,
-        headers={"Authorization": f"Bearer {token}", "Content-Type": "application/octet-stream"},
-        method="PUT",
-    )
-    with urllib.request.urlopen(request, timeout=DEADLINE):
-        pass
-    up.call(f"{upload}complete/", token, {})
-    return upload
-
-
 def state(up: Up, token: str, address: str) -> str:
     return str(up.call(address, token)["state"])
 
@@ -191,10 +163,13 @@ def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, t
     assert "libtorch" not in Path(f"/proc/{worker}/maps").read_text()
 
 
-def test_an_archive_is_unpacked_while_a_comparison_runs(up: Up, token: str) -> None:
+def test_tokens_are_counted_while_a_comparison_runs(up: Up, token: str) -> None:
     with comparison_under_way(up, token) as job:
-        upload = sent(up, token, zipped(3))
-        until(lambda: state(up, token, upload) == "complete", "the files of the archive")
+        [pair] = (one["id"] for one in up.call("pairs/", token)["results"] if one["name"] == "small")
+        [words] = (one["id"] for one in up.call("datasets/", token)["results"] if one["name"] == "words")
+        up.call(f"datasets/{words}/token-lengths/", token, {"pair": pair})
+        counts = f"datasets/{words}/token-lengths/?pair={pair}"
+        until(lambda: up.call(counts, token)["results"][0]["document"], "the count")
         assert state(up, token, job) == "running"
 
 

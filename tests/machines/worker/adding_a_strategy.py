@@ -80,12 +80,12 @@ def test_the_terminal_runs_it_for_one_user_and_for_eight(tmp_path: Path, capsys)
 
 def test_the_service_runs_it_shows_it_and_answers_what_if(launch, make_worker) -> None:
     asked = [{"strategy": "one-more", "params": {"cap": n}} for n in (3, 6)]
-    comparison = launch(texts=2, strategies=asked)
+    comparison = launch(texts=6, strategies=[*asked, {"strategy": "static", "params": {"lookahead": 3}}])
     make_worker().look()
     comparison.job.refresh_from_db()
     assert comparison.job.state == "succeeded", comparison.job.reason
     labels = [row["label"] for row in report(comparison)["strategies"]]
-    assert labels == ["autoregressive", "one-more:3", "one-more:6"]
+    assert labels == ["autoregressive", "one-more:3", "one-more:6", "static:3"]
 
     alice = Client()
     alice.force_login(User.objects.get(username="alice"))

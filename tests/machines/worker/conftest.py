@@ -13,7 +13,7 @@ from django.db import close_old_connections
 
 from tests.kit import make
 from tests.kit.processes import until
-from tests.machines.worker.staged import Staged, is_awaited
+from tests.machines.worker.orders import Staged, is_awaited
 from webapp.accounts import services as accounts
 from webapp.accounts.actor import Actor, of_user
 from webapp.accounts.models import User
@@ -23,7 +23,7 @@ from webapp.registry import prompt_sets
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, LanguageModel, Pair, Readiness
 from worker import gauges
-from worker.engine_process import PATIENCE, EngineProcess
+from worker.engine_process import EngineProcess
 from worker.job_loop import JobLoop
 from worker.jobs.comparison.messages import SampleDecoded
 from worker.messages import JobProgress, Order, Report
@@ -47,14 +47,6 @@ class Stage(EngineProcess):
     def go_on(self) -> None:
         with suppress(ProcessLookupError):  # it was killed, which the worker finds out on its own
             os.kill(self.pid, signal.SIGCONT)
-
-    def hang(self) -> None:
-        """It stays stopped, and the worker soon loses its patience with it."""
-        self.patience = 0.2
-
-    def end(self) -> None:
-        super().end()
-        self.patience = PATIENCE
 
     def submit(self, order: Order, allowed: int | None = None) -> None:
         super().submit(Staged(order, self._awaited, self._left) if self._action else order, allowed)

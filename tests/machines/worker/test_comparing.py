@@ -20,7 +20,7 @@ from decoding.trace.events import Finished, Started, Verified
 from tests.kit import make
 from tests.kit.comparisons import is_whole, state, succeeded
 from tests.kit.processes import DEADLINE
-from tests.machines.worker.staged import LosesItsGpu
+from tests.machines.worker.orders import LosesItsGpu
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
 from webapp.jobs import ends

@@ -15,7 +15,6 @@ from tests.kit.hub import COMMIT, Hub
 from tests.kit.hub import hub as a_hub
 from webapp.accounts import services as accounts
 from webapp.core.hub import HubModel, parse
-from webapp.jobs.models import JobEvent
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
 from worker import hub
@@ -166,7 +165,6 @@ def test_a_model_of_the_lab_is_pinned_to_a_commit_and_fetched_once_by_the_teams_
     hands.look()
     model.refresh_from_db()
     assert (model.state, model.reason, model.facts["commit"]) == ("ready", "", COMMIT)
-    assert JobEvent.objects.filter(sentence__startswith="Fetching some/model from the hub: ").count() == 1
     given = len(answering.given)
 
     registry.add_model(name="again", hub_id="some/model", revision=COMMIT, by=team)

@@ -1,17 +1,26 @@
-"""A real worker that cannot do a job says so and leaves it to another."""
+"""A real worker that cannot do a job says so: it leaves it to another, or tries again when disk or store are there."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
+import pytest
 from django.conf import settings
 
+from tests.kit import make
+from tests.kit.stores import bucket, s3_server  # noqa: F401
 from webapp.comparisons.kinds import COMPARISON
 from webapp.core.version import release
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
+from worker import materials
+from worker.disk import tells_of_full_disk
+from worker.pulse import Hold
+
+FULL = Path("/dev/full")
 
 
 def test_a_folder_that_the_operator_does_not_allow_is_not_opened(launch, make_worker, pair, tmp_path: Path):
@@ -66,3 +75,43 @@ def test_a_copy_that_is_spoiled_here_speaks_only_for_this_machine(launch, make_w
     again.job.refresh_from_db()
     assert again.job.state == "queued" and "w2 may be able to." in again.job.reason
     shutil.rmtree(Path(settings.DATA_DIR) / "models")
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="this system has no device that is always full")
+def test_a_job_that_meets_a_full_disk_is_put_back_and_tried_again(launch, make_worker):
+    launch()
+    worker = make_worker("w1")
+    worker.works[COMPARISON.slug] = lambda attempt: FULL.write_text("no room")
+    worker.look()
+    job = Job.objects.get()
+    assert job.state == "queued" and job.not_before is not None
+    assert job.counted_ends == 0
+    assert "w1: The disk of its machine is full. Make room there" in job.reason
+
+
+def test_an_engine_that_tells_of_a_full_disk_in_words_is_understood():
+    assert tells_of_full_disk("The engine met an error of its own: OSError: [Errno 28] No space left on device")
+    assert not tells_of_full_disk("The engine met an error of its own: OSError: [Errno 5] Input/output error")
+
+
+@pytest.fixture
+def model(team, bucket, checkpoints):  # noqa: F811
+    return registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+
+
+def test_weights_are_fetched_once_into_the_workers_cache(model, bucket, make_worker, checkpoints):  # noqa: F811
+    make_worker(queue="light").look()
+    model.refresh_from_db()
+    assert model.state == "ready", model.reason
+    bucket.objects.all().delete()
+    folder = materials.folder_of(Hold(model.job), model, lambda done, due: None)
+    assert (folder / "model.safetensors").read_bytes() == checkpoints["draft"]["model.safetensors"]
+
+
+def test_a_bucket_that_does_not_answer_is_waited_for(model, make_worker, settings):
+    """It is neither the model's fault nor the job's."""
+    settings.S3_ENDPOINT = settings.S3_PUBLIC_ENDPOINT = "http://127.0.0.1:1"
+    make_worker(queue="light").look()
+    job = Job.objects.get()
+    assert (job.state, job.counted_ends) == ("queued", 0) and job.not_before is not None
+    assert "The object store does not answer (EndpointConnectionError)" in job.reason

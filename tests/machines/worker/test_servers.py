@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,15 +11,11 @@ import pytest
 
 from decoding.backends.contestants.servers.endpoint import EndpointSpec
 from decoding.backends.contestants.servers.guard import allowed
-from tests.kit.comparisons import is_whole, succeeded
-from tests.kit.linux import LINUX
-from tests.kit.processes import DEADLINE, until
+from tests.kit.comparisons import succeeded
 from tests.kit.servers.formats import speaking
 from tests.kit.servers.stage import greedy_steps, streamed_words
 from tests.kit.servers.wire import Asked, Reply, Script, Wire, events, serving
-from tests.machines.worker import killing
 from tests.machines.worker.conftest import prompts
-from tests.machines.worker.killing import killable_worker
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison, Sample
@@ -97,46 +91,6 @@ def test_a_hostile_server_costs_its_own_samples_and_its_key_is_stored_nowhere(la
     tables = (Endpoint, JobEvent, Sample, Comparison, Job)
     stored = [repr(list(each.objects.values())) for each in tables]
     assert not any(KEY in each for each in stored) and "(key)" in stored[0] and "(key)" in stored[2]
-
-
-@LINUX
-def test_a_comparison_with_a_server_goes_on_where_its_worker_was_killed(launch, team, make_worker, honest):
-    answer, tokens = honest("llamacpp"), 24  # more than a warm-up has
-    stuck, go_on = threading.Event(), threading.Event()
-    asked_for: list[tuple[int, ...]] = []
-
-    def script(asked: Asked) -> Reply:
-        reply = answer(asked)
-        if asked.method != "POST" or asked.body.get("n_predict") != tokens:
-            return reply
-        asked_for.append(tuple(asked.body["prompt"]))
-        if len(asked_for) != 3:
-            return reply
-        return Reply([*reply.pieces[:2], stuck.set, lambda: go_on.wait(DEADLINE), *reply.pieces[2:]])
-
-    def kept() -> dict[object, int]:
-        return dict(Sample.objects.finished().values_list("pk", "last_seq"))
-
-    with serving(script) as wire:
-        register(team, wire.address, deadline_s=600)
-        comparison = launch(texts=5, tokens=tokens, strategies=[THEIRS])
-        with killable_worker() as worker:
-            assert stuck.wait(DEADLINE)
-            theirs = Sample.objects.filter(run__strategy="server")
-            until(lambda: theirs.finished().count() == 2, "the first two samples to be stored")
-            worker.kill()
-        before = kept()
-        go_on.set()
-        make_worker(killing.NAME).look()
-    assert succeeded(comparison).job.attempt == 2
-    assert before.items() <= kept().items()
-    samples = list(Sample.objects.select_related("run", "prompt"))
-    made = sorted((sample.run.label, sample.prompt.name) for sample in samples)
-    assert made == sorted((label, str(n)) for label in ("autoregressive", "server:theirs") for n in range(1, 6))
-    assert all(is_whole(sample) and sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
-    assert {sample.attempt for sample in samples if sample.pk not in before} == {2}
-    assert Counter(asked_for) == {prompt: 1 + (prompt == asked_for[2]) for prompt in asked_for}
-    assert len(asked_for) == 6
 
 
 @pytest.fixture

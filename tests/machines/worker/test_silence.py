@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from tests.machines.worker.silent import AtRounds, Silent
+from tests.machines.worker.orders import AtRounds, Silent
 from webapp.jobs.models import Job
 from worker.engine_process import EngineDied, EngineProcess
 from worker.engine_reports import reports

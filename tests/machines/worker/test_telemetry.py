@@ -59,11 +59,8 @@ def test_the_log_tells_of_a_job_that_is_taken_and_of_its_end_and_not_its_title(l
     assert "Secret" not in caplog.text
 
 
-@pytest.mark.parametrize("has_lists", [True, False], ids=["Linux", "elsewhere"])
-def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child, has_lists, monkeypatch, tmp_path):
-    """A draft that runs beside its target is no stranger, also where the kernel keeps no lists of children."""
-    if not has_lists:
-        monkeypatch.setattr(gauges, "PROC", tmp_path / "none")
+def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child):
+    """A draft that runs beside its target is no stranger."""
     parent, child = parent_and_child
     assert set(gauges.family(parent)) == {parent, child}
     before = gauges.cpu_time_of(parent)

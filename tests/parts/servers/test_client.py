@@ -206,11 +206,8 @@ def test_counts_that_cannot_be_are_left_out_and_lies_are_named() -> None:
 
 def test_letters_that_no_database_takes_are_replaced() -> None:
     odd = b'data: {"choices": [{"index": 0, "text": "a\\ud800b\\u0000c\xff", "finish_reason": "length"}]}\n\n'
-    with serving(lambda asked: Reply([odd])) as wire:
-        servers = Servers(reach(wire, "openai"), None)
-        request = Request(server_choice(), (), Sampling(max_new_tokens=4), 0, Ending(()), "ab")
-        [(_, answer)] = servers.run([request], lambda _: Recorder(), never)
-        servers.close()
+    with asking(lambda asked: Reply([odd]), "openai", tokenizer=None) as (ask, _):
+        [(answer, _)] = ask("ab")
     assert answer.text == "a\ufffdb\ufffdc\ufffd"
 
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+import json
 from typing import Any
 
 import pytest
 import torch
 from torch import Tensor
 
+from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.dialects import DIALECTS
+from decoding.backends.contestants.servers.dialects.llamacpp import LlamaCppReader
 from decoding.choice import choose
+from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
@@ -45,6 +49,12 @@ def row_of(comparison: Measurement) -> tuple[dict[str, Any], list[Any]]:
 def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_reports(dialect: str) -> None:
     with comparing(truthful(dialect), dialect) as (comparison, wire):
         row, samples = row_of(comparison)
+    with asking(truthful(dialect), dialect) as (ask, _):
+        [(answer, [started, *delivered, reported, finished])] = ask("ab")
+    assert isinstance(started, Started) and isinstance(reported, Reported) and isinstance(finished, Finished)
+    assert sum(event.count for event in delivered) == 12 == finished.new_tokens
+    assert started.prefill_ns == delivered[0].end_ns and finished.end_ns == delivered[-1].end_ns
+    assert answer.tokens == [token for step in honest("ab", 12) for token in step]
     assert row["audit"] == {"identical": 3, "tie": 0, "divergent": 0, "not_compared": 0}
     assert row["role"] == "server" and row["runner"] == DIALECTS[dialect].title
     assert [sample.count for sample in samples] == [12, 12, 12]
@@ -64,23 +74,17 @@ def test_a_servers_greedy_texts_are_audited_and_its_acceptance_is_what_it_report
         assert row["acceptance_by_position"] == [0.75, 0.5, 0.25, 0.25]
 
 
-@pytest.mark.parametrize("dialect", FORMATS)
-def test_events_of_a_request_start_with_its_first_tokens_and_hold_every_delivery(dialect: str) -> None:
-    with asking(truthful(dialect), dialect) as (ask, _):
-        [(answer, [started, *delivered, reported, finished])] = ask("ab")
-    assert isinstance(started, Started) and isinstance(reported, Reported) and isinstance(finished, Finished)
-    assert all(isinstance(event, Delivered) for event in delivered)
-    assert sum(event.count for event in delivered) == 12 == finished.new_tokens
-    assert started.prefill_ns == delivered[0].end_ns and finished.end_ns == delivered[-1].end_ns
-    assert answer.tokens == [token for step in honest("ab", 12) for token in step]
-
-
 def test_tokens_of_one_verification_are_one_delivery_though_each_has_an_event_of_its_own() -> None:
     steps = in_steps(range(12))
-    with asking(speaking("llamacpp", lambda *_: steps, LETTERS.decode)) as (ask, _):
+    script = speaking("llamacpp", lambda *_: steps, LETTERS.decode)
+    with asking(script) as (ask, _):
         [(_, told)] = ask("ab")
     burst = [len(event.tokens) for event in told if isinstance(event, Delivered)]
     assert sum(burst) == 12 and len(burst) <= len(steps)
+    reader = LlamaCppReader(Request(server_choice(), [0, 1], Sampling(), 0, Ending(())))
+    sent = script(Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})).pieces[:-1]
+    is_same = [reader.piece(json.loads(one.removeprefix(b"data: "))).is_same_step for one in sent]
+    assert is_same == [place > 0 for step in steps for place in range(len(step))]
 
 
 @pytest.mark.parametrize("load", [Load(3), Load(rate=400)], ids=str)

@@ -5,23 +5,28 @@ from __future__ import annotations
 import pytest
 
 from decoding.backends.contestants.servers.endpoint import EndpointSpec
-from decoding.backends.contestants.servers.guard import NOWHERE, TERMINAL, allowed
+from decoding.backends.contestants.servers.guard import NOWHERE, TERMINAL, Allowed, allowed
 from decoding.errors import BadServer
 
 LISTED = allowed(["10.0.0.0/8", "vllm.internal:8000", "[2001:db8::]", "192.0.2.7:443", " ", "LLAMA.example."])
+REACHED = [
+    (LISTED, "10.1.2.3", 80, "10.1.2.3"),
+    (LISTED, "vllm.internal", 8000, "172.16.0.9"),
+    (LISTED, "VLLM.internal.", 8000, "203.0.113.4"),
+    (LISTED, "odd", 9, "2001:db8::"),
+    *((TERMINAL, "host", 80, ip) for ip in ("127.0.0.1", "::1", "192.168.1.9", "fd00::1", "8.8.8.8")),
+    *(
+        (allowed(entries), "localhost", 8080, "127.0.0.1")
+        for entries in (["127.0.0.0/8"], ["localhost:8080"], ["[::1]:8080", "127.0.0.1"])
+    ),
+]
 
 
-@pytest.mark.parametrize(
-    ("host", "port", "ip"),
-    [
-        ("10.1.2.3", 80, "10.1.2.3"),
-        ("vllm.internal", 8000, "172.16.0.9"),
-        ("VLLM.internal.", 8000, "203.0.113.4"),
-        ("odd", 9, "2001:db8::"),
-    ],
-)
-def test_a_listed_host_network_and_port_may_be_reached(host: str, port: int, ip: str) -> None:
-    LISTED.require(host, port, ip)
+@pytest.mark.parametrize(("guard", "host", "port", "ip"), REACHED)
+def test_a_listed_host_network_and_port_may_be_reached_and_from_a_terminal_all_that_is_ordinary(
+    guard: Allowed, host: str, port: int, ip: str
+) -> None:
+    guard.require(host, port, ip)
 
 
 @pytest.mark.parametrize(
@@ -47,20 +52,10 @@ def test_all_other_addresses_are_refused(host: str, port: int, ip: str) -> None:
     ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:a9fe:a9fe::", "fe80::1%eth0", "::",
      "240.0.0.1"],
 )  # fmt: skip
-@pytest.mark.parametrize("guard", [TERMINAL, allowed(["0.0.0.0/0", "::/0", "meta"])])
-def test_some_addresses_are_never_reached_whatever_a_list_says(guard: object, ip: str) -> None:
-    with pytest.raises(BadServer, match="never connects to"):
-        guard.require("meta", 80, ip)  # type: ignore[attr-defined]
-
-
-def test_a_terminal_reaches_every_ordinary_address_and_a_list_loopback_if_it_names_it() -> None:
-    for ip in ("127.0.0.1", "::1", "192.168.1.9", "fd00::1", "8.8.8.8"):
-        TERMINAL.require("host", 80, ip)
-    for entries in (["127.0.0.0/8"], ["localhost:8080"], ["[::1]:8080", "127.0.0.1"]):
-        allowed(entries).require("localhost", 8080, "127.0.0.1")
-    for entry in ("10.0.0.0/40", "host:http", "http://host"):
-        with pytest.raises(BadServer):
-            allowed([entry])
+def test_some_addresses_are_never_reached_whatever_a_list_says(ip: str) -> None:
+    for guard in (TERMINAL, allowed(["0.0.0.0/0", "::/0", "meta"])):
+        with pytest.raises(BadServer, match="never connects to"):
+            guard.require("meta", 80, ip)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +74,10 @@ def test_an_address_that_cannot_be_one_is_refused(address: str, words: str) -> N
     assert "pass" not in str(told.value).replace("password", "")
 
 
-def test_names_that_a_label_cannot_hold_are_refused_and_addresses_are_read_in_parts() -> None:
+def test_entries_and_names_are_checked_and_addresses_are_read_in_parts() -> None:
+    for entry in ("10.0.0.0/40", "host:http", "http://host"):
+        with pytest.raises(BadServer):
+            allowed([entry])
     for name in ("", "a,b"):
         with pytest.raises(BadServer, match="not a name for a server"):
             EndpointSpec(name, "http://host", "vllm")

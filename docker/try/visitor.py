@@ -1,7 +1,4 @@
-"""Somebody at https://NAME, with a cookie jar and no name server.
-
-Standard library only, because docker/try/smoke.py uses it too.
-"""
+"""Somebody at https://NAME, with a cookie jar and no name server. Standard library only."""
 
 from __future__ import annotations
 

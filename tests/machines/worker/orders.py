@@ -1,14 +1,15 @@
-"""An order at whose chosen report the engine stops itself. Only the engine can do that in time: until a signal from
-elsewhere arrives, it may be through."""
+"""Orders at which the engine stops itself, loses its GPU or says next to nothing."""
 
 from __future__ import annotations
 
+import os
 import signal
 from dataclasses import dataclass
+from threading import Event
 from typing import TYPE_CHECKING
 
 from worker.jobs.comparison.messages import SampleDecoded
-from worker.messages import Cancelled, Emit, Order, Report
+from worker.messages import AtWork, Cancelled, Emit, Order, Report
 
 if TYPE_CHECKING:
     from worker.engine.residents import Residents
@@ -40,6 +41,8 @@ class LosesItsGpu(Order):
 
 @dataclass
 class Staged(Order):
+    """Order at whose chosen report the engine stops itself: until a signal from outside arrives, it may be through."""
+
     order: Order
     awaited: tuple[type[Report], ...]
     left: int  # reports until then
@@ -53,3 +56,24 @@ class Staged(Order):
                     signal.raise_signal(signal.SIGSTOP)
 
         self.order.carry_out(residents, emit_and_stop, cancelled)
+
+
+@dataclass
+class Silent(Order):
+    """Order at which the engine says one word and then does nothing."""
+
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        emit(AtWork())
+        Event().wait()
+
+
+@dataclass
+class AtRounds(Order):
+    """Order at which the engine tells nothing but that its loop goes on."""
+
+    asks: int
+
+    def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
+        os.write(1, b"A line of this order.\n")
+        for _ in range(self.asks):
+            cancelled()

@@ -9,32 +9,34 @@ from contextlib import nullcontext
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
+from decoding.backends.joint_probing import measure
+from decoding.backends.registry import Parts, build
+from decoding.backends.serving import CachePool, TextCaches, serve
+from decoding.choice import Choice
 from decoding.core.batch_state import BatchState
 from decoding.core.ending import Decoded
 from decoding.core.load import ONE, Arrived, Load, RequestQueue
-from decoding.drafting.strategy import Strategy
+from decoding.core.loop import decode_all
+from decoding.core.sequence import Sequence
+from decoding.dice.dice import dice_for
+from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
+from decoding.models.devices import described, free_bytes
+from decoding.ssd.memory import check_branches
+from decoding.ssd.transport.draft_process import Cores
+from decoding.ssd.transport.two_lanes import Lanes, check_ranked_together
 from decoding.trace.events import EventSink
 from decoding.trace.timing import Clock
+from decoding.vocabularies.shared import check_scores
 
-if TYPE_CHECKING:
-    import torch
-
+if TYPE_CHECKING:  # a pair makes its contestants
     from decoding.backends.pair import ModelPair
-    from decoding.backends.serving import CachePool, TextCaches
-    from decoding.choice import Choice
-    from decoding.core.sequence import Sequence
-    from decoding.dice.sampling import Sampling
-    from decoding.prices.cost_model import CostModel
-    from decoding.ssd.transport.draft_process import Cores
-    from decoding.ssd.transport.two_lanes import Lanes
 
 SHARE_FOR_CACHES = 0.8  # of the memory that is free
-
 AHEAD = 256  # tokens behind the longest text, so that drafts and branches see no end that the context has not
-
-SPECS: tuple[Strategy, ...] = ()  # ours are in decoding.strategies
 
 
 def contestant(pair: ModelPair) -> Contestant:
@@ -47,7 +49,7 @@ def room_for(longest: int) -> int:
 
 
 class Ours(Contestant):
-    def __init__(self, pair: ModelPair, free: Callable[[torch.device], int] | None = None) -> None:
+    def __init__(self, pair: ModelPair, free: Callable[[torch.device], int] = free_bytes) -> None:
         """`free` returns how many bytes a device could still hold; by default the system says it."""
         self._pair = pair
         self._free = free
@@ -57,17 +59,13 @@ class Ours(Contestant):
 
     @cached_property
     def places(self) -> CachePool:
-        from decoding.backends.serving import CachePool
-
         draft = self._pair.draft
         return CachePool(self._pair.target.model, draft.model if draft else None)
 
     def _room_on(self, device: torch.device) -> float:
         """Bytes for caches. Measured once, before there are any: later they would count as taken."""
-        from decoding.models.devices import free_bytes
-
         if device not in self._rooms:
-            self._rooms[device] = (self._free or free_bytes)(device) * SHARE_FOR_CACHES
+            self._rooms[device] = self._free(device) * SHARE_FOR_CACHES
         return self._rooms[device]
 
     def run(
@@ -80,8 +78,6 @@ class Ours(Contestant):
     def _serve(
         self, requests: abc.Iterator[Request], sink_for: SinkFor, cancelled: Callable[[], bool], load: Load
     ) -> Answers:
-        from decoding.backends.serving import serve
-
         first = next(requests)
         apart = self._apart(first.choice)
         most, room = self._most(first.choice, load, first.longest), room_for(first.longest)
@@ -99,17 +95,13 @@ class Ours(Contestant):
         """Return the state of a choice's batches. It outlives the texts, because what it knows is about the machine."""
         choice = request.choice
         if choice.label not in self._states:
-            costs = self._measured(request, most) if choice.spec.prices_rounds else None
+            costs = None
+            if choice.spec.prices_rounds:
+                classifier = None if choice.classifier is None else self._pair.classifier(choice.classifier)
+                places, room = self.places, room_for(request.longest)
+                costs = measure(self._pair, most, request.sampling, places=places, classifier=classifier, room=room)
             self._states[choice.label] = BatchState(costs)
         return self._states[choice.label]
-
-    def _measured(self, request: Request, most: int) -> CostModel:
-        from decoding.backends.joint_probing import measure
-
-        name, pair = request.choice.classifier, self._pair
-        classifier = None if name is None else pair.classifier(name)
-        room = room_for(request.longest)
-        return measure(pair, most, request.sampling, places=self.places, classifier=classifier, room=room)
 
     def _most(self, choice: Choice, load: Load, longest: int) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
@@ -141,8 +133,6 @@ class Ours(Contestant):
         return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners if runner))
 
     def hardware(self, choice: Choice) -> str:
-        from decoding.models.devices import described
-
         process, lanes = self._pair.process_of(choice), self._pair.lanes_of(choice)
         if process:
             return process.cores.with_target_on(self._pair.target.device)
@@ -153,13 +143,6 @@ class Ours(Contestant):
 
     def begin(self, choices: abc.Sequence[Choice]) -> None:
         """Check memory and placements. Start the draft's process if a choice runs it beside the target."""
-        import torch
-
-        from decoding.models.devices import free_bytes
-        from decoding.ssd.memory import check_branches
-        from decoding.ssd.transport.two_lanes import check_ranked_together
-        from decoding.vocabularies.shared import check_scores
-
         self._memory.clear()
         pair = self._pair
         if pair.bridge:
@@ -176,11 +159,6 @@ class Ours(Contestant):
             process.begin()
 
     def _decode(self, request: Request, sink: EventSink, cancelled: Callable[[], bool]) -> Decoded | BrokenModel:
-        import torch
-
-        from decoding.backends.serving import TextCaches
-        from decoding.core.loop import decode_all
-
         pair, apart = self._pair, self._apart(request.choice)
         with torch.inference_mode(), apart.for_target() if apart else nullcontext():
             sequence = self._sequence(request, sink, TextCaches(pair.target, pair.draft), Clock())
@@ -201,10 +179,6 @@ class Ours(Contestant):
         arrived_ns: int = 0,
         queued_ns: int = 0,
     ) -> Sequence:
-        from decoding.backends.registry import Parts, build
-        from decoding.core.sequence import Sequence
-        from decoding.dice.dice import dice_for
-
         pair, choice = self._pair, request.choice
         dice = dice_for(request.sampling, pair.vocab, request.seed)
         parts = Parts(
