@@ -27,7 +27,7 @@ class Facts:
     device: str
     device_name: str
     dtype: str  # of activations
-    weights: str  # layout of the matrices: tiled | packed | plain (decoding.models.fast.linear)
+    weights: str  # layout of the matrices: tiled | half | packed | plain (decoding.models.fast.linear)
     threads: int
     context: int
     kernels: Mapping[str, str] = field(default_factory=dict)  # on a GPU: "used", why not, or times, by kernel

@@ -236,4 +236,4 @@ def cpu_layout(weights: ModelWeights, dtypes: list[torch.dtype]) -> Layout:
     """Find the fastest way to lay out this model's matrices, on slices of its first layer."""
     first = weights.layer(0)
     parts = (first.qkv, first.out, first.inner, first.down)
-    return fastest([part.weight[:2048] for part in parts], dtypes, is_whole=first.is_gated)
+    return fastest([part.weight[:2048] for part in parts], dtypes, tiles=first.is_gated)

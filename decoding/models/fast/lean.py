@@ -1,14 +1,18 @@
-"""Passes with few rows on a CPU: one compiled call from the first layer to the last, where tiles cover all matrices.
+"""Layers of passes with few rows on a CPU: torch multiplies matrices, and compiled kernels do all between the products.
 
 Such a pass is hundreds of small operations, and torch's share of each is larger than the arithmetic of a small model.
-The decoder runs all other passes.
+Where tiles cover all matrices, compiled code does the products too, and the pass is one call (`whole`). The decoder
+runs passes that the kernels do not know.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import torch
 from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder, KvSlots, Layer, SmallNorm
@@ -18,10 +22,11 @@ from decoding.models.fast.linear import Adding, Tiled
 if TYPE_CHECKING:
     from decoding.models.fast.whole import Whole
 
-FEW = 8  # rows of one text, up to which the call attends faster than torch with several threads
-SHORT = 512  # slots of a text, up to which the call attends as fast for any number of rows
-BRANCHES = 16  # rows that do not all see the same slots
+FEW = 8  # rows of one text, up to which a kernel attends faster than torch with several threads
+SHORT = 512  # slots of a text, up to which the kernel attends as fast for any number of rows
+BRANCHES = 16  # rows that do not all see the same slots, if the whole pass is one call
 CLOSE = 1e-4  # error of the last hidden rows, relative to the greatest number
+MOST_FOR_ONE = 1 << 14  # products of queries and keys in a layer; torch divides more than that among its threads
 
 
 class Lean:
@@ -29,69 +34,167 @@ class Lean:
 
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
-        self._whole: Whole | None = None
-        self._is_tried = decoder.layout.way != "tiled"
+        self._kernels: CpuKernels | None = None
+        self._is_tried = False
 
     def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
         """Take the rows of all parts through all layers. `memory` is that of their pass."""
-        if not self._is_tried and all(map(has_few, parts)):
-            return self._try(hidden, turns, parts, memory)
-        if self._whole and all(map(is_known, parts)):
-            return self._whole.layered(hidden, turns, parts)
+        if self._takes(parts):
+            if not self._is_tried:
+                return self._try(hidden, turns, parts, memory)
+            if self._kernels:
+                return self._kernels.layered(hidden, turns, parts)
         return self._decoder.layered(hidden, turns, memory)
 
+    def _takes(self, parts: Sequence[Rows]) -> bool:
+        if self._kernels and self._kernels.takes_whole(parts):
+            return True
+        few = [part for part in parts if has_few(part)]
+        if not few:
+            return False
+        asked = sum(part.count * (part.start + part.count) for part in few) * self._decoder.shape.heads
+        return asked <= MOST_FOR_ONE or torch.get_num_threads() == 1
+
     def _try(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
-        """Compile the call, and keep it if it gives the decoder's numbers."""
+        """Compile the kernels, and keep them if they give the decoder's numbers."""
         self._is_tried = True
         expected = self._decoder.layered(hidden.clone(), turns, memory)
         try:
-            whole = whole_of(self._decoder)
-            found = whole.layered(hidden, turns, parts) if whole else expected
+            kernels = CpuKernels.of(self._decoder)
+            found = kernels.layered(hidden, turns, parts) if kernels else expected
         except Exception:  # whatever a compiler, or a missing one, fails with: torch needs neither
             return expected
         if (found - expected).abs().max() > CLOSE * expected.abs().max():
             return expected
-        self._whole = whole
+        self._kernels = kernels
         return found
-
-
-def is_known(part: Rows) -> bool:
-    """Say whether the call takes these rows: a few, those of a short text, or a small tree or step of branches."""
-    if part.is_plain:
-        return part.count <= FEW or part.start + part.count <= SHORT
-    return part.common_mask is not None and part.count <= BRANCHES
 
 
 def has_few(part: Rows) -> bool:
     return part.is_plain and part.count <= FEW
 
 
-def whole_of(decoder: Decoder) -> Whole | None:
-    """Return the call for a decoder, None if it does not know its layers."""
-    from decoding.models.fast.tiles import WIDTH  # numba is not built for every system
+def is_short(part: Rows) -> bool:
+    return part.is_plain and part.start + part.count <= SHORT
+
+
+def is_small(part: Rows) -> bool:
+    """Say whether this is a small tree, or a step of a few branches."""
+    return part.common_mask is not None and part.count <= BRANCHES
+
+
+@dataclass(frozen=True)
+class Weights:
+    """One layer, as the kernels see it. Norms and the weight of heads are addresses."""
+
+    norm_1: int
+    qkv: Callable[[Tensor], Tensor]
+    head_norm: int
+    out: Callable[[Tensor], Tensor]
+    norm_2: int
+    inner: Callable[[Tensor], Tensor]
+    down: Callable[[Tensor], Tensor]
+
+    @classmethod
+    def of(cls, layer: Layer) -> Weights | None:
+        norms, adds = (layer.norm_1, layer.norm_2), (layer.out, layer.feed.down)
+        if not all(isinstance(each, SmallNorm) for each in norms) or not all(isinstance(each, Adding) for each in adds):
+            return None
+        head_norm = 0 if layer.head_norm is None else layer.head_norm.data_ptr()
+        first, second = (norm.weight.data_ptr() for norm in norms)  # type: ignore[attr-defined]
+        out, down = (add.product for add in adds)  # type: ignore[attr-defined]
+        return cls(first, layer.qkv, head_norm, out, second, layer.feed.inner, down)
+
+
+class CpuKernels:
+    def __init__(self, decoder: Decoder, layers: Sequence[Weights]) -> None:
+        from decoding.models.fast import numba_kernels
+
+        shape = decoder.shape
+        self._decoder, self._shape, self._layers = decoder, shape, layers
+        self._norm, self._gate = numba_kernels.norm, numba_kernels.gate
+        self._attend = numba_kernels.attention(shape.group, shape.head_dim)
+        self._whole = _whole(decoder, layers)
+
+    @classmethod
+    def of(cls, decoder: Decoder) -> CpuKernels | None:
+        """Return the kernels for a decoder, None if they do not know its layers."""
+        layers = [Weights.of(layer) for layer in decoder.layers]
+        known = [layer for layer in layers if layer]
+        is_known = len(known) == len(layers) and decoder.shape.activation in ("silu", "swish")
+        if not is_known or decoder.device.type != "cpu" or decoder.layers[0].feed.width is None:
+            return None
+        return cls(decoder, known)
+
+    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows]) -> Tensor:
+        """Take rows through all layers. `hidden` is used up."""
+        shape, count = self._shape, len(hidden)
+        if self._whole and self.takes_whole(parts):
+            space = Space.of(parts, lambda part: True)
+            return self._whole.layered(hidden, turns, space.texts, space.longest)
+        space = Space.of(parts, has_few)
+        normed, mixed = torch.empty_like(hidden), hidden.new_empty(count, shape.heads * shape.head_dim)
+        gated = hidden.new_empty(count, shape.inner)
+        scratch = hidden.new_empty(max(2 * shape.group * space.longest, shape.inner))
+        to_normed, to_mixed, to_scratch = normed.data_ptr(), mixed.data_ptr(), scratch.data_ptr()
+        rows, turned = hidden.data_ptr(), 0 if turns is None else turns.data_ptr()
+        size, eps, product = shape.hidden, shape.norm_eps, hidden
+        for number, layer in enumerate(self._layers):
+            self._norm(rows, product.data_ptr() if number else 0, layer.norm_1, to_normed, count, size, eps)
+            heads = layer.qkv(normed)
+            asked = heads.data_ptr(), turned, layer.head_norm, eps
+            self._attend(space.texts, number, shape.kv_heads, *asked, to_mixed, to_scratch, space.longest)
+            for own, part in space.others:
+                self._beside(number, heads[own], None if turns is None else turns[own], part, mixed[own])
+            product = layer.out(mixed)
+            self._norm(rows, product.data_ptr(), layer.norm_2, to_normed, count, size, eps)
+            both = layer.inner(normed)
+            self._gate(both.data_ptr(), gated.data_ptr(), to_scratch, count, shape.inner, 0, shape.inner)
+            product = layer.down(gated)
+        return hidden.add_(product)
+
+    def takes_whole(self, parts: Sequence[Rows]) -> bool:
+        """Say whether this pass is one call."""
+        return self._whole is not None and all(has_few(part) or is_short(part) or is_small(part) for part in parts)
+
+    def _beside(self, number: int, mixed: Tensor, turns: Tensor | None, part: Rows, found: Tensor) -> None:
+        """Attend with torch for a text of many rows, or one whose rows do not see all before them."""
+        layer = self._decoder.layers[number]
+        found.copy_(part.attend(number, self._decoder.place(number, layer, mixed, turns, part)))
+
+
+def _whole(decoder: Decoder, layers: Sequence[Weights]) -> Whole | None:
+    """Return what takes a pass through all layers in one call, if tiles cover all matrices."""
+    known = [(w.norm_1, w.qkv, w.head_norm, w.out, w.norm_2, w.inner, w.down) for w in layers]
+    matrices = [part for layer in known for part in layer if not isinstance(part, int)]
+    tiled = [matrix for matrix in matrices if isinstance(matrix, Tiled)]
+    if len(tiled) < len(matrices) or len({matrix.weights.dtype for matrix in tiled}) > 1:
+        return None
+    from decoding.models.fast.tiles import WIDTH
     from decoding.models.fast.whole import Whole
 
-    layers = [known for layer in decoder.layers if (known := _known(layer))]
-    matrices = [part for layer in layers for part in layer if isinstance(part, Tiled)]
-    if len(layers) < len(decoder.layers) or len({matrix.weights.dtype for matrix in matrices}) > 1:
-        return None
-    if any(matrix.size % WIDTH for matrix in matrices) or decoder.shape.inner % WIDTH:
-        return None
-    if decoder.shape.activation not in ("silu", "swish") or decoder.device.type != "cpu":
-        return None
-    return Whole(decoder.shape, layers)
+    return None if decoder.shape.inner % WIDTH else Whole(decoder.shape, known)  # type: ignore[arg-type]  # all are tiled
 
 
-def _known(layer: Layer) -> tuple[int | Tiled, ...] | None:
-    """Return a layer as `Whole` takes it. Norms and the weight of heads are addresses."""
-    norms, adds = (layer.norm_1, layer.norm_2), (layer.out, layer.feed.down)
-    if layer.feed.width is None or not all(isinstance(each, Adding) for each in adds):
-        return None
-    out, down = (add.product for add in adds)  # type: ignore[attr-defined]
-    if not all(isinstance(each, SmallNorm) for each in norms):
-        return None
-    first, second = (norm.weight.data_ptr() for norm in norms)  # type: ignore[attr-defined]
-    head_norm = 0 if layer.head_norm is None else layer.head_norm.data_ptr()
-    parts = (first, layer.qkv, head_norm, out, second, layer.feed.inner, down)
-    known = tuple(part for part in parts if isinstance(part, int | Tiled))
-    return known if len(known) == len(parts) else None
+@dataclass(frozen=True)
+class Space:
+    """The texts that the kernel attends for, and the others with their rows."""
+
+    texts: np.ndarray
+    longest: int
+    others: Sequence[tuple[slice, Rows]]
+
+    @classmethod
+    def of(cls, parts: Sequence[Rows], takes: Callable[[Rows], bool]) -> Space:
+        texts, others, first, longest = [], [], 0, 0
+        for part in parts:
+            end = first + part.count
+            if takes(part):
+                mask = None if part.is_plain else part.common_mask
+                hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
+                texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
+                longest = max(longest, part.start + part.count)
+            else:
+                others.append((slice(first, end), part))
+            first = end
+        return cls(np.array(texts, np.int64).reshape(-1, 7), longest, others)

@@ -1,11 +1,13 @@
 """Matrix products for a handful of rows, laid out once at load.
 
 An ordinary linear layer repacks its weights on every call when it is given two to eight rows, which is just what a
-verification gives it: on a CPU it then costs twice what one row costs. Three ways to lay weights out are known here;
+verification gives it: on a CPU it then costs twice what one row costs. Four ways to lay weights out are known here;
 `fastest` times them on the model's own matrices, at the thread count in force, and keeps those that give the numbers
 of an ordinary linear layer.
 
-    tiled     tiles for our own kernel (`tiles`), in float16 where it holds the weights: a whole pass may be one call
+    tiled     tiles for our own kernel (`tiles`), in float16 where it holds the weights: then a whole pass is one call
+    half      float16 weights, float32 arithmetic (FBGEMM): only for weights that float16 holds. One thread computes a
+              product, so a large matrix is split by rows, a part for each thread
     packed    oneDNN's own blocked layout, in float32 or bfloat16
     plain     torch's linear; the only one on a GPU, where nothing is repacked
 """
@@ -14,8 +16,10 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -27,12 +31,17 @@ if TYPE_CHECKING:
 
 Apply = Callable[[Tensor], Tensor]
 Add = Callable[[Tensor, Tensor], Tensor]  # rows, residual -> their product added to the residual, which is used up
-Way = Literal["tiled", "packed", "plain"]
+Way = Literal["tiled", "half", "packed", "plain"]
 ROUNDS = 7  # of timing every layout
 CALL = 5e-6  # seconds of a tiled product's own call, which a whole pass does without
 WHOLE = 0.75  # and of what torch takes between other products, some quarter of a small model's pass
+PART = 4 << 20  # bytes of a matrix that are worth a thread of their own: to wake one takes as long as to read 1 MB
 
-_mkldnn: Any = torch.ops.mkldnn  # private functions: where one is missing, "packed" is no candidate
+# The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not
+# find its way among the candidates, and nothing else changes.
+_pack_half: Any = getattr(torch, "fbgemm_pack_gemm_matrix_fp16", None)
+_apply_half: Any = getattr(torch, "fbgemm_linear_fp16_weight_fp32_activation", None)
+_mkldnn: Any = torch.ops.mkldnn
 
 
 @dataclass(frozen=True)
@@ -47,8 +56,11 @@ class Layout:
 def prepare(weight: Tensor, bias: Tensor | None, layout: Layout) -> Apply:
     """Make a function from rows [n, in] to rows [n, out]. The weight [out, in] may be dropped afterwards."""
     bias = None if bias is None else bias.to(layout.dtype)
-    if layout.way == "tiled":
-        return Tiled.of(weight, bias)
+    # Asked of each matrix: packing would turn what float16 does not hold, NaN too, into large numbers without a word.
+    if layout.way == "half" and fits_half(weight):
+        return _prepare_half(weight, bias)
+    if layout.way == "tiled" and (tiled := Tiled.of(weight, bias)):
+        return tiled
     weight = weight.to(layout.dtype)
     if layout.way == "packed":
         apply, blocked = _mkldnn._linear_pointwise.default, _mkldnn._reorder_linear_weight(weight, 8)
@@ -78,24 +90,60 @@ class Tiled:
     kernel: Crewed
 
     @classmethod
-    def of(cls, weight: Tensor, bias: Tensor | None) -> Tiled:
+    def of(cls, weight: Tensor, bias: Tensor | None) -> Tiled | None:
+        """Return None for a matrix that no tiles cover."""
         from decoding.models.fast import tiles
 
         size, width = weight.shape
-        stored = F.pad(weight.to(torch.float16 if fits_half(weight) else torch.float32), (0, 0, 0, -size % tiles.WIDTH))
+        if size % tiles.WIDTH:
+            return None
+        stored = weight.to(torch.float16 if fits_half(weight) else torch.float32)
         laid = stored.view(-1, tiles.WIDTH, width).transpose(1, 2).contiguous()
         return cls(laid, bias, width, size, tiles.shared_product)
 
     def __call__(self, rows: Tensor) -> Tensor:
         rows, count = rows.contiguous(), len(rows)
-        padded = self.weights.numel() // self.width
-        found, turned = rows.new_empty(count, padded), rows.new_empty(torch.get_num_threads(), count * self.width)
-        matrix, given = (self.weights.data_ptr(), self.weights.element_size()), (count, self.width, padded)
+        found, turned = rows.new_empty(count, self.size), rows.new_empty(torch.get_num_threads(), count * self.width)
+        matrix, given = (self.weights.data_ptr(), self.weights.element_size()), (count, self.width, self.size)
         self.kernel(
             self.weights.nbytes * count, (rows.data_ptr(), *matrix, found.data_ptr(), *given, turned.data_ptr())
         )
-        found = found if padded == self.size else found[:, : self.size].contiguous()
         return found if self.bias is None else found.add_(self.bias)
+
+
+def _prepare_half(weight: Tensor, bias: Tensor | None) -> Apply:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch announces the function's end; the pin decides when that matters
+        parts = [_pack_half(part.float()) for part in weight.chunk(_threads_for(weight))]
+        _apply_half(weight[:1].float(), parts[0], None)  # it warns once, now
+        apart = _apart() if len(parts) > 1 else None
+    if apart is None:
+        return lambda rows: _apply_half(rows, parts[0], bias)
+    return lambda rows: apart(rows, parts) if bias is None else apart(rows, parts).add_(bias)
+
+
+def _threads_for(weight: Tensor) -> int:
+    return max(1, min(torch.get_num_threads(), 2 * weight.numel() // PART))
+
+
+@cache
+def _apart() -> Callable[[Tensor, list[Tensor]], Tensor]:
+    """Make a function from rows and parts of a matrix to their product, each part in a thread of its own."""
+    source = """
+def product(rows: Tensor, part: Tensor) -> Tensor:
+    return torch.fbgemm_linear_fp16_weight_fp32_activation(rows, part, None)
+
+def apart(rows: Tensor, parts: List[Tensor]) -> Tensor:
+    others = torch.jit.annotate(List[Future[Tensor]], [])
+    for part in parts[1:]:
+        others.append(torch.jit.fork(product, rows, part))
+    products = [product(rows, parts[0])]
+    for other in others:
+        products.append(torch.jit.wait(other))
+    return torch.cat(products, 1)
+"""
+    made: Callable[[Tensor, list[Tensor]], Tensor] = torch.jit.CompilationUnit(source).apart
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,14 +186,14 @@ def fits_half(weight: Tensor) -> bool:
     return bool((whole.half().float() - whole).abs().max() <= 2.0**-25)
 
 
-def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype], is_whole: bool = False) -> Layout:
+def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype], tiles: bool = False) -> Layout:
     """Time every layout that works on a few of the model's matrices; the first dtype wins unless another is clearly
-    faster, so that a busy moment does not change the numbers a model gives. `is_whole` says whether one call can take a
-    whole pass through such layers in tiles."""
+    faster, so that a busy moment does not change the numbers a model gives. `tiles` says whether kernels can take a
+    whole pass through such layers."""
     works = {
         layout: work
         for dtype in dtypes
-        for layout in _candidates(dtype)
+        for layout in _candidates(samples, dtype, tiles)
         if (work := _work(samples, layout)) is not None
     }
     times = dict.fromkeys(works, math.inf)
@@ -155,7 +203,7 @@ def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype], is_whole: 
             work()
             times[layout] = min(times[layout], time.perf_counter() - start)
     for layout in times:
-        if layout.way == "tiled" and is_whole:
+        if layout.way == "tiled":
             times[layout] = WHOLE * (times[layout] - 2 * len(samples) * CALL)
     best = {
         dtype: min((layout for layout in times if layout.dtype == dtype), key=times.__getitem__) for dtype in dtypes
@@ -165,12 +213,14 @@ def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype], is_whole: 
     return min(clearly_faster, key=times.__getitem__, default=first)
 
 
-def _candidates(dtype: torch.dtype) -> list[Layout]:
+def _candidates(samples: Sequence[Tensor], dtype: torch.dtype, tiles: bool) -> list[Layout]:
     found: list[Way] = ["plain"]
-    if dtype == torch.float32:
+    if tiles and dtype == torch.float32:
         found.append("tiled")
     if hasattr(_mkldnn, "_linear_pointwise"):
         found.append("packed")
+    if dtype == torch.float32 and _pack_half and _apply_half and all(map(fits_half, samples)):
+        found.append("half")
     return [Layout(way, dtype) for way in found]
 
 

@@ -1,7 +1,7 @@
 """CPU kernels, in numba's subset of Python: all that lies between the matrix products of a layer, for a few rows.
 
-torch takes some fourteen calls for it in each layer, and each costs more than the arithmetic. These are part of the one
-call of `whole`, which is compiled for the processor on first use, in a few seconds; numba keeps the result on disk.
+torch takes some fourteen calls for it in each layer, and each costs more than the arithmetic. These take four. They are
+compiled for the processor on first use, in a few seconds, and numba keeps the results on disk. `lean` uses them.
 
 Addresses are integers, and everything at them is float32, laid out without gaps, unless said otherwise.
 """
@@ -9,6 +9,7 @@ Addresses are integers, and everything at them is float32, laid out without gaps
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numba
@@ -24,6 +25,14 @@ UNSEEN = FLOAT(-1e4)  # as a power of 2, nothing; -inf would leave NaN
 LOG2_E = FLOAT(math.log2(math.e))
 # 2^x for x in -½ … ½, to 1e-7: Taylor's terms of x ln 2
 TERMS = tuple(FLOAT(math.log(2) ** n / math.factorial(n)) for n in range(7))
+
+
+def compiled(kernel: Any) -> Any:
+    options = {"fastmath": LOOSE, "nogil": True, "error_model": "numpy"}
+    try:
+        return numba.njit(cache=True, **options)(kernel)
+    except RuntimeError:  # no folder for it can be written
+        return numba.njit(**options)(kernel)
 
 
 def _numbers_at(kind: Any) -> Any:
@@ -118,7 +127,7 @@ def mix(scores, head, values, seen, group, size, found):
                 found[g, head, d] += scores[g, j] * values[j, d]
 
 
-@numba.njit(fastmath=LOOSE, error_model="numpy")
+@compiled
 def norm(hidden, product, weight, out, rows, size, eps):
     """Add the product to the hidden rows, unless its address is 0, and write their root mean square norm to `out`."""
     weights = numba.carray(floats_at(weight), (size,))
@@ -137,7 +146,7 @@ def norm(hidden, product, weight, out, rows, size, eps):
             found[d] = own[d] * factor * weights[d]
 
 
-@numba.njit(fastmath=LOOSE, error_model="numpy")
+@compiled
 def gate(both, out, scratch, rows, width, first, last):
     """Write the sigmoid linear unit of the first half of each row, times the second, to `out`: columns first … last."""
     count = last - first
@@ -151,6 +160,16 @@ def gate(both, out, scratch, rows, width, first, last):
             found[d] = power(-own[d] * LOG2_E, bits, d)
         for d in range(count):
             found[d] = own[d] * factors[d] / (ONE + found[d] * exponents[d])
+
+
+@cache
+def attention(group: int, size: int) -> Any:
+    """Compile the kernel for heads of this size, of which a group shares keys and values."""
+
+    def attend(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest):
+        attend_for(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest, group, size, 0, 1)
+
+    return compiled(attend)
 
 
 @numba.njit(inline="always")

@@ -12,7 +12,6 @@ import torch
 from torch import Tensor
 
 from decoding.models.fast.crew import GIVEN, SIZE, Crewed, crew_size, meet, share, take
-from decoding.models.fast.kv import Rows
 from decoding.models.fast.linear import Tiled
 from decoding.models.fast.numba_kernels import attend_for, floats_at, gate, norm, numbers_at
 from decoding.models.fast.shape import Shape
@@ -33,10 +32,9 @@ class Whole:
         self._layers = np.array([list(_addresses(layer)) for layer in layers])
         self._run = _through(shape.group, shape.head_dim)
 
-    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows]) -> Tensor:
-        """Take the rows of all parts through all layers. `hidden` is used up."""
+    def layered(self, hidden: Tensor, turns: Tensor | None, texts: np.ndarray, longest: int) -> Tensor:
+        """`texts` are those of `numba_kernels.attend_for`. `hidden` is used up."""
         shape, count, threads = self._shape, len(hidden), crew_size(self._read)
-        texts, longest = _texts(parts), max(part.start + part.count for part in parts)
         heads, mixed = (shape.heads + 2 * shape.kv_heads) * shape.head_dim, shape.heads * shape.head_dim
         shared = count * np.array((0, heads, mixed, shape.hidden, 2 * shape.inner, shape.inner))
         each_thread = count * (2 * shape.hidden + max(shape.hidden, mixed, shape.inner))
@@ -50,17 +48,6 @@ class Whole:
         )
         self._run(self._read, given)
         return hidden
-
-
-def _texts(parts: Sequence[Rows]) -> np.ndarray:
-    """Describe the texts as `numba_kernels.attend_for` takes them."""
-    texts, first = [], 0
-    for part in parts:
-        mask = None if part.is_plain else part.common_mask
-        hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
-        texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
-        first += part.count
-    return np.array(texts, np.int64)
 
 
 def _together(matrices: Sequence[Tiled]) -> np.ndarray:

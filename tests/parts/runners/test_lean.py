@@ -13,7 +13,7 @@ from torch import Tensor
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.models.fast.kv import HIDDEN, Rows, chain_rows
-from decoding.models.fast.lean import is_known, whole_of
+from decoding.models.fast.lean import CpuKernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
 from decoding.models.fast.runner import FastRunner
@@ -22,6 +22,12 @@ from tests.kit.models import LLAMA, fast_runner, save
 
 ROOT = Path(__file__).parents[3]
 PROMPTS = ([3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7])
+
+
+def model_of(family: str, folder: Path) -> FastModel:
+    found = fast_runner(save(folder, family, **LLAMA)).model
+    assert isinstance(found, FastModel)
+    return found
 
 
 def with_prompts(model: FastModel) -> list[FastRunner]:
@@ -75,12 +81,9 @@ def test_one_call_gives_branches_and_trees_the_decoders_numbers(in_tiles: FastMo
     ids = torch.tensor([7, 2, 9])
     given = in_tiles.decoder.embedded(ids, rows)
     expected = in_tiles.decoder.layered(given[0].clone(), given[1], rows)
-    assert is_known(rows) == (windows == {None})
-    if windows != {None}:  # then the decoder runs them
-        return
-    whole = whole_of(in_tiles.decoder)
-    assert whole
-    torch.testing.assert_close(whole.layered(*given, [rows]), expected, atol=2e-5, rtol=1e-4)
+    kernels = CpuKernels.of(in_tiles.decoder)
+    assert kernels and kernels.takes_whole([rows]) == (windows == {None})
+    torch.testing.assert_close(kernels.layered(*given, [rows]), expected, atol=2e-5, rtol=1e-4)
 
 
 def test_one_call_gives_texts_together_the_very_numbers_of_each_alone(in_tiles: FastModel) -> None:
@@ -90,20 +93,21 @@ def test_one_call_gives_texts_together_the_very_numbers_of_each_alone(in_tiles: 
         assert torch.equal(found, expected)
 
 
-def test_a_text_of_nan_leaves_the_others_alone(in_tiles: FastModel) -> None:
-    sick, well, _ = with_prompts(in_tiles)
+def test_a_text_of_nan_leaves_the_others_alone(tmp_path: Path) -> None:
+    model = model_of("llama", tmp_path)
+    sick, well, _ = with_prompts(model)
     sick.cache.values.fill_(torch.nan)
-    found = in_tiles.extend_all([(sick, [1], 1), (well, [2], 1)])
+    found = model.extend_all([(sick, [1], 1), (well, [2], 1)])
     assert found[0].isnan().all()
     assert found[1].isfinite().all()
 
 
 def test_without_numba_torch_does_all(tmp_path: Path) -> None:
-    save(tmp_path, "llama", **LLAMA | BLOCKS)
+    save(tmp_path, "llama", **LLAMA)
     said = subprocess.run(
         [sys.executable, "-c", WITHOUT, str(tmp_path)], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    runner = fast_runner(tmp_path)
+    runner = model_of("llama", tmp_path).new_runner()
     runner.extend([3, 1, 4])
     dice = dice_for(Sampling(temperature=0.7, repetition_penalty=1.2), runner.vocab_size, 1)
     dice.commit([3, 1, 4])

@@ -12,11 +12,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.linear import Apply, Layout, Way, prepare, prepare_adding
+from decoding.models.fast.linear import Apply, Layout, Way, fastest, prepare, prepare_adding
 
 ROOT = Path(__file__).parents[3]
 ROWS = range(1, 25)
-WAYS: list[Way] = ["tiled", "packed", "plain"]
+WAYS: list[Way] = ["tiled", "half", "packed", "plain"]
 
 
 def weight(rows: int, columns: int, spread: float = 0.05) -> Tensor:
@@ -42,7 +42,7 @@ def test_every_way_gives_the_numbers_of_a_linear_layer(way: Way, biased: bool) -
         torch.testing.assert_close(apply(rows), F.linear(rows, matrix, bias), atol=2e-5, rtol=1e-5)
 
 
-@pytest.mark.parametrize("layout", [Layout("tiled", torch.float32), Layout("plain", torch.float32, is_fused=True)])
+@pytest.mark.parametrize("layout", [Layout("half", torch.float32), Layout("plain", torch.float32, is_fused=True)])
 @pytest.mark.parametrize("biased", [False, True])
 def test_a_product_is_added_to_the_residual(layout: Layout, biased: bool) -> None:
     matrix, bias = weight(96, 160), weight(1, 96)[0] if biased else None
@@ -53,12 +53,14 @@ def test_a_product_is_added_to_the_residual(layout: Layout, biased: bool) -> Non
         torch.testing.assert_close(add(rows, residual), want, atol=2e-5, rtol=1e-5)
 
 
-def test_a_matrix_that_needs_padding_keeps_its_numbers() -> None:
+def test_a_matrix_that_no_tiles_cover_keeps_its_numbers() -> None:
     matrix, rows = weight(97, 160), torch.ones(3, 160)
     torch.testing.assert_close(laid_out(matrix, None, Layout("tiled", torch.float32))(rows), F.linear(rows, matrix))
 
 
-@pytest.mark.parametrize("layout", [Layout("tiled", torch.float32), Layout("packed", torch.bfloat16)])
+@pytest.mark.parametrize(
+    "layout", [Layout("tiled", torch.float32), Layout("half", torch.float32), Layout("packed", torch.bfloat16)]
+)
 def test_a_row_is_the_same_alone_and_among_others(layout: Layout) -> None:
     apply = laid_out(weight(96, 160), None, layout)
     rows = torch.randn(24, 160, generator=torch.Generator().manual_seed(1)).to(layout.dtype)
@@ -88,14 +90,25 @@ print(float((prepare(matrix, None, Layout("tiled", torch.float32))(rows) - 1024)
 def test_a_large_matrix_gives_the_same_numbers_whether_threads_share_it_or_not(biased: bool) -> None:
     matrix, bias = weight(4096, 1024), weight(1, 4096)[0] if biased else None
     rows = torch.randn(5, 1024, generator=torch.Generator().manual_seed(1))
-    before, results = torch.get_num_threads(), []
+    before = torch.get_num_threads()
     try:
-        for threads in (1, 2, 3):
-            torch.set_num_threads(threads)
-            results.append(laid_out(matrix, bias, Layout("tiled", torch.float32))(rows))
+        for way in ("half", "tiled"):
+            results = []
+            for threads in (1, 2, 3):
+                torch.set_num_threads(threads)
+                results.append(laid_out(matrix, bias, Layout(way, torch.float32))(rows))
+            assert all(torch.equal(result, results[0]) for result in results)
     finally:
         torch.set_num_threads(before)
-    assert all(torch.equal(result, results[0]) for result in results)
+
+
+def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
+    exact = [torch.randn(64, 64, generator=torch.Generator().manual_seed(0))]
+    assert fastest(exact, [torch.float32]).way in ("packed", "plain")
+
+
+def test_tiles_are_no_choice_where_kernels_do_not_take_whole_passes() -> None:
+    assert all(fastest([weight(64, 64)], [torch.float32]).way != "tiled" for _ in range(5))
 
 
 @pytest.mark.parametrize("odd", [float("nan"), 1e5, 1 / 3])
@@ -104,5 +117,7 @@ def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> 
     matrix = weight(96, 160)
     matrix[3, 7] = odd
     rows = torch.randn(2, 160, generator=torch.Generator().manual_seed(2))
-    apply = laid_out(matrix, None, Layout("tiled", torch.float32))
-    torch.testing.assert_close(apply(rows), F.linear(rows, matrix), equal_nan=True)
+    expected = F.linear(rows, matrix)
+    for way in ("half", "tiled"):
+        apply = laid_out(matrix, None, Layout(way, torch.float32))
+        torch.testing.assert_close(apply(rows), expected, equal_nan=True)
