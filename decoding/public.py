@@ -26,12 +26,11 @@ from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.devices import device_counts, works_at_once
-from decoding.measure.intervals import fewest_rows
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
 from decoding.measure.ranking import ranked
 from decoding.measure.sample import SampleResult, sample_from_dict
 from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import ENDED, RaceResults, Stage, so_few, usual_baseline
+from decoding.measure.summary import ENDED, Stage, so_few, usual_baseline
 from decoding.measure.texts import Texts
 from decoding.models.folder import inspect as inspect_folder
 from decoding.models.gguf.origin import about_speed as about_gguf_speed

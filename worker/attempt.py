@@ -73,7 +73,7 @@ class Attempt:
             self.record(JobProgress("bringing a model's files here, in MiB", done // MIB, due // MIB))
 
     def progress(self, done: int, total: int) -> None:
-        self.hold.progress(done, total)
+        self.hold.done, self.hold.total = done, total
 
     def record(self, step: JobProgress) -> None:
         """Write how far the engine is. The job's log gets the first step of a phase, and steps with numbers to draw."""

@@ -5,10 +5,8 @@ from __future__ import annotations
 
 import faulthandler
 import signal
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from worker import gauges
 
@@ -21,13 +19,9 @@ SHORT = 0.05  # of the machine's memory available: programs that guard memory be
 class Marks:
     """State of a machine. Two of them show whether in between it went down or ran out of memory."""
 
-    boot: str
-    oom_kills: int | None  # since the machine was started; None where the system does not count them
+    boot: str = ""
+    oom_kills: int | None = None  # since the machine was started; None where the system does not count them
     is_short: bool = False
-
-    @staticmethod
-    def from_dict(record: Mapping[str, Any]) -> Marks:
-        return Marks(record.get("boot", ""), record.get("oom_kills"), record.get("is_short", False))
 
 
 def marks() -> Marks:

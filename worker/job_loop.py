@@ -85,7 +85,8 @@ class JobLoop:
                 self.past.settle()
                 job = jobs.claim(worker=self.name, queues=[self.queue])
                 if job is None:
-                    self._rest()
+                    if not self.keeps_engine:
+                        self.engine.end()
                     return
                 with self.pulse.holding(job) as hold, recording(hold, lambda: self.engine.pid):
                     self._work(hold)
@@ -95,10 +96,6 @@ class JobLoop:
                 connection.close()
                 self.past.lost_touch()
                 return  # the pulse gives back what we held, which wakes us again
-
-    def _rest(self) -> None:
-        if not self.keeps_engine:
-            self.engine.end()
 
     def _work(self, hold: Hold) -> None:
         """Do the job. Its first and last lines in the log name it by its id: its title is its owner's."""

@@ -47,7 +47,7 @@ class Past:
         before = os.environ.get(leash.BEFORE)  # None: nobody watches over us who could tell
         code = int(before) if before else None
         then = Worker.objects.filter(name=self._worker).values_list("marks", flat=True).first() or {}
-        counts = evidence.job_may_have_ended_it(code, Marks.from_dict(then), evidence.marks())
+        counts = evidence.job_may_have_ended_it(code, Marks(**then), evidence.marks())
         if before == "":
             return "went down with its supervisor and has started again.", counts
         if code is None:

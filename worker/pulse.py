@@ -54,9 +54,6 @@ class Hold:
     def may_go_on(self) -> bool:
         return not (self.is_lost or self.is_cancelled or self.is_stopping or self.is_over_time)
 
-    def progress(self, done: int, total: int) -> None:
-        self.done, self.total = done, total
-
     def in_words(self, sentence: str) -> str:
         """Without our folders, which tell whoever reads it nothing."""
         for folder, name in self.names.items():

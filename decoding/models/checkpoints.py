@@ -22,6 +22,8 @@ from decoding.models.folder import ModelFolder, inspect
 from decoding.models.tokenizer_files import read_tokenizer_json
 from decoding.models.transformers import TransformersModel, TransformersRunner
 
+transformers.utils.logging.disable_progress_bar()  # the caller draws its own
+
 GIB = 1024**3
 MOST_PER_PARAMETER = 2  # parameters described by a config for each stored one: tied parameters are stored once
 MOST_PER_BYTE = 8  # parameters per byte of quantized weights
@@ -75,15 +77,14 @@ def load(
     device = device or torch.device("cpu")
     context = context_that_fits(facts, dtype, device, context)
     try:
-        with _quiet():
-            tokenizer = tokenizer_of(facts)
-            made: FastModel | TransformersModel
-            if facts.shape is not None and runner == "auto":
-                weights = weights_of(facts.shape, TensorFiles(facts.files))
-                made = FastModel(facts.shape, weights, dtype=dtype, context=context, device=device)
-            else:
-                made = TransformersModel(_model(facts, dtype, device), context, facts.kv_values_per_token or 0)
-            return LoadedModel(tokenizer, facts.end_tokens, facts, made.new_runner())
+        tokenizer = tokenizer_of(facts)
+        made: FastModel | TransformersModel
+        if facts.shape is not None and runner == "auto":
+            weights = weights_of(facts.shape, TensorFiles(facts.files))
+            made = FastModel(facts.shape, weights, dtype=dtype, context=context, device=device)
+        else:
+            made = TransformersModel(_model(facts, dtype, device), context, facts.kv_values_per_token or 0)
+        return LoadedModel(tokenizer, facts.end_tokens, facts, made.new_runner())
     except SafetensorError as error:
         raise BadCheckpoint(f"The weights of {facts.path} cannot be read ({error}). Copy them again.") from None
     except (torch.OutOfMemoryError, MemoryError) as error:
@@ -177,7 +178,8 @@ def _check_size(facts: ModelFolder) -> None:
     config = transformers.AutoConfig.from_pretrained(facts.path, trust_remote_code=False, local_files_only=True)
     with torch.device("meta"):
         described = transformers.AutoModelForCausalLM.from_config(config, trust_remote_code=False).num_parameters()
-    most = MOST_PER_BYTE * facts.weight_bytes if facts.is_quantized else MOST_PER_PARAMETER * facts.parameters
+    is_quantized = bool(facts.config.get("quantization_config"))
+    most = MOST_PER_BYTE * facts.weight_bytes if is_quantized else MOST_PER_PARAMETER * facts.parameters
     if described > most:
         raise BadCheckpoint(
             f"The config.json of {facts.path} describes a model of {described:,} parameters, and its weights hold "
@@ -231,16 +233,3 @@ def _bytes_per_weight(facts: ModelFolder, dtype: str, device: torch.device) -> i
 def _first_line(error: BaseException) -> str:
     line = str(error).strip().partition("\n")[0]
     return line if line.endswith(".") else f"{line}."
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Switch transformers' progress bars off: the caller draws its own."""
-    logging = transformers.utils.logging
-    was_shown = logging.is_progress_bar_enabled()
-    logging.disable_progress_bar()
-    try:
-        yield
-    finally:
-        if was_shown:
-            logging.enable_progress_bar()

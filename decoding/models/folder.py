@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -57,10 +58,6 @@ class ModelFolder:
     def family(self) -> str:
         return str(self.config.get("model_type", "unknown"))
 
-    @property
-    def is_quantized(self) -> bool:
-        return bool(self.config.get("quantization_config"))
-
     def check_format(self) -> None:
         """Refuse quantised weights, whose tokenizer is of use nevertheless."""
         if name := _quantization(self.path, self.config, self.tensors):
@@ -80,10 +77,10 @@ class ModelFolder:
     @property
     def dtype(self) -> str:
         """Number format of most of the weights, by torch's name."""
-        share: dict[str, int] = {}
+        share = Counter[str]()
         for tensor in self.tensors.values():
-            share[tensor.dtype] = share.get(tensor.dtype, 0) + tensor.count
-        most = max(share, key=share.__getitem__)
+            share[tensor.dtype] += tensor.count
+        [(most, _)] = share.most_common(1)
         return DTYPES.get(most, most.lower())
 
     @property

@@ -29,7 +29,7 @@ from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults
 from decoding.prompts.prompt import PromptItem
-from decoding.trace.events import Recorder, Started
+from decoding.trace.events import Recorder
 from decoding.trace.timing import Clock
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
@@ -62,25 +62,6 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     passes = [rows for _, rows in target.passes]
     assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
-
-
-def test_a_waiting_request_says_how_long_it_waited() -> None:
-    requests = [Request(choose("autoregressive"), [1], SAMPLINGS["greedy"], 0, Ending(frozenset())) for _ in range(4)]
-    recorders = {request: Recorder() for request in requests}
-    world = World.of_tables(12, 7)
-    places = CachePool(world.target.model, world.draft.model)
-
-    def begin(arrived: Arrived[Request], place: TextCaches, clock: Clock, waited_ns: int) -> Sequence:
-        recorder = recorders[arrived.request]
-        made = world.sequence(arrived.request.choice, [1], SAMPLINGS["greedy"], 0, None, recorder)
-        made.arrived_ns, made.queued_ns = arrived.at_ns, waited_ns
-        return made
-
-    assert len(list(serve(RequestQueue(requests, Load(4)), places, 1, begin, never))) == 4
-    started = [event for request in requests for event in recorders[request].events if isinstance(event, Started)]
-    waits = [event.queued_ns for event in started]
-    assert waits == sorted(waits) and waits[0] < waits[3]
-    assert all(event.arrived_ns == started[0].arrived_ns for event in started)
 
 
 def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says_so() -> None:

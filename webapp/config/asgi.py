@@ -15,8 +15,9 @@ from webapp.core.waiting import InTurns
 
 settings.DATABASES["default"] |= settings.WEB_CONNECTIONS
 django.setup(set_prefix=False)
+from webapp.accounts.authentication import team_of  # noqa: E402  needs the models, which `setup` loads
 
-http = LimitBodies(InTurns(), longest=settings.CHUNK_BYTES)
+http = LimitBodies(InTurns(team_of), longest=settings.CHUNK_BYTES)
 
 from webapp.config import urls  # noqa: E402, F401  loaded now, else the first requests would wait for it
 from webapp.config.door import Door  # noqa: E402

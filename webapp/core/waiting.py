@@ -5,13 +5,12 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
 from typing import Any
-from weakref import WeakKeyDictionary, WeakValueDictionary
+from weakref import WeakKeyDictionary
 
 from asgiref.sync import SyncToAsync, ThreadSensitiveContext, sync_to_async
 from channels.db import database_sync_to_async
-from django.conf import settings
 from django.core.handlers.asgi import ASGIHandler
 from django.db import close_old_connections, connections
 from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
@@ -19,9 +18,10 @@ from django.http import HttpRequest, HttpResponseBase, StreamingHttpResponse
 from webapp.core.conditions import Conditions, guarded
 from webapp.core.holding import Held, hold
 from webapp.core.problems import Problem
+from webapp.core.proxies import address_of
+from webapp.core.turns import RequestShares, is_long
 
 AT_WORK = 16  # requests answered at the same time; a few less than there are connections to PostgreSQL
-EACH = 4  # of these for one token or session: nobody takes all turns
 PIECE = 64 * 1024  # bytes of a streamed answer made at a time
 
 
@@ -33,21 +33,24 @@ class InTurns(ASGIHandler):
     """Handler that answers 16 requests at a time. Each has a thread and a database connection; 200 would only be
     in each other's way. The others wait here in order with neither, and so do requests that wait for news.
 
+    Nobody takes all turns. Long requests take few, by `team_of`, which names the team that a request is for.
+
     It is no middleware: Django makes a middleware of either kind synchronous if its neighbours are."""
 
-    def __init__(self) -> None:
+    def __init__(self, team_of: Callable[[HttpRequest], str] = address_of) -> None:
         super().__init__()
-        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Semaphore] = WeakKeyDictionary()
-        self._askers: WeakValueDictionary[str, asyncio.Semaphore] = WeakValueDictionary()
+        self._team_of = team_of
+        self._turns: WeakKeyDictionary[asyncio.AbstractEventLoop, tuple[asyncio.Semaphore, RequestShares]] = (
+            WeakKeyDictionary()
+        )
 
     @property
     def _slots(self) -> asyncio.Semaphore:
-        return self._turns.setdefault(asyncio.get_running_loop(), asyncio.Semaphore(AT_WORK))
+        return self._here[0]
 
-    def _share(self, request: HttpRequest) -> AbstractAsyncContextManager[Any]:
-        """Share of a token or a session. Requests with neither have none: little is done for them."""
-        asker = request.headers.get("Authorization") or request.COOKIES.get(settings.SESSION_COOKIE_NAME)
-        return self._askers.setdefault(asker, asyncio.Semaphore(EACH)) if asker else nullcontext()
+    @property
+    def _here(self) -> tuple[asyncio.Semaphore, RequestShares]:
+        return self._turns.setdefault(asyncio.get_running_loop(), (asyncio.Semaphore(AT_WORK), RequestShares()))
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         async with ThreadSensitiveContext() as context:
@@ -55,7 +58,14 @@ class InTurns(ASGIHandler):
             await super().__call__(scope, receive, send)
 
     async def get_response_async(self, request: HttpRequest) -> HttpResponseBase:
-        async with self._share(request), self._slots:
+        if not is_long(request):
+            return await self._answered(request)
+        team = await self._in_turn(partial(self._team_of, request))
+        async with self._here[1].of_long(team):
+            return await self._answered(request)
+
+    async def _answered(self, request: HttpRequest) -> HttpResponseBase:
+        async with self._here[1].of_asker(request), self._slots:
             _take_thread()
             answer = await self._made(request)
             if isinstance(answer, Held):

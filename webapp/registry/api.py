@@ -14,6 +14,7 @@ from rest_framework.response import Response
 from webapp.accounts.rights import Right
 from webapp.core.api import Nouns
 from webapp.core.rest import Body
+from webapp.core.turns import takes_long
 from webapp.entries.api import Entries, EntryFilter
 from webapp.registry import lengths, pairing, prompt_sets, serializers, services
 from webapp.registry.models import Dataset, LanguageModel, Pair, Prompt, Readiness, TokenLengths
@@ -30,6 +31,7 @@ class Models(Entries):
     filterset_class = ModelFilter
 
     @extend_schema(request=serializers.NewModel, responses={202: serializers.ModelOut})
+    @takes_long("POST")
     def create(self, request: Request) -> Response:
         """Register a model at once. It is ready when a worker has looked at it."""
         return self.shown(services.add_model(by=self.actor, **self.read(serializers.NewModel)), 202)
@@ -41,10 +43,12 @@ class Pairs(Entries):
     needs = {"check": Right.READ}
 
     @extend_schema(request=serializers.NewPair, responses={201: serializers.PairOut})
+    @takes_long("POST")
     def create(self, request: Request) -> Response:
         return self.shown(services.add_pair(by=self.actor, **self.read(serializers.NewPair)), 201)
 
     @extend_schema(request=serializers.PairQuestion, responses=serializers.PairAnswer)
+    @takes_long("POST")
     def check(self, request: Request) -> Response:
         """Check whether two models fit together, without making a pair of them."""
         return Response({"findings": pairing.findings(**self.read(serializers.PairQuestion))})
@@ -57,11 +61,13 @@ class Datasets(Entries):
     needs = {"preview": Right.READ}
 
     @extend_schema(request=serializers.NewDataset, responses={201: serializers.DatasetOut})
+    @takes_long("POST")
     def create(self, request: Request) -> Response:
         """Add a prompt set: an upload, or pasted text."""
         return self.shown(prompt_sets.add_dataset(by=self.actor, **self.read(serializers.NewDataset)), 201)
 
     @extend_schema(request=serializers.PromptFile, responses=serializers.PreviewOut)
+    @takes_long("POST")
     def preview(self, request: Request) -> Response:
         """Preview a prompt file: columns, and counts and prompts of the first rows."""
         found = prompt_sets.preview(prompt_sets.beginning_of(**self.read(serializers.PromptFile)))

@@ -18,6 +18,7 @@ from webapp.accounts.rights import Right
 from webapp.core.forms import Form
 from webapp.core.pages import form_page, listing, one, page
 from webapp.core.templatetags.ui import count, plain, size
+from webapp.core.turns import takes_long
 from webapp.entries import services as entries
 from webapp.entries.api import NewName
 from webapp.entries.models import Entry
@@ -156,6 +157,7 @@ def _counted(dataset: Dataset, pair: str) -> TokenLengths | None:
         return None
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_model(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewModel, request, actor=request.actor)
@@ -165,6 +167,7 @@ def new_model(request: ActorRequest) -> HttpResponse:
     return form_page(request, "registry/new_model.html", form)
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_pair(request: ActorRequest) -> HttpResponse:
     initial = {name: request.GET.get(name, "") for name in ("target", "draft", "name")}
@@ -174,6 +177,7 @@ def new_pair(request: ActorRequest) -> HttpResponse:
     return form_page(request, "registry/new_pair.html", form)
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_dataset(request: ActorRequest) -> HttpResponse:
     """Form of a new prompt set, with what the file would become; `preview` shows that without scripts."""

@@ -54,9 +54,6 @@ class Receiver(threading.Thread):
             self._emit(AtWork())
         return self._is_cancelled
 
-    def next(self) -> Order:
-        return self.orders.get()
-
     def run(self) -> None:
         while self._connection.poll(SILENCE):
             try:
@@ -92,7 +89,7 @@ def serve(connection: Connection) -> None:
     receiver = Receiver(connection, sender.emit)
     receiver.start()
     while True:
-        order = receiver.next()
+        order = receiver.orders.get()
         sys.stderr.write(f"{NEXT}\n")
         sys.stderr.flush()
         if torch.cuda.is_available():  # free what the last order left

@@ -19,14 +19,14 @@ from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache, Rows, TreeMask
 from decoding.models.fast.passes import Follower, Masks, Passes, StaticPasses
-from decoding.models.runner import Feed, ModelRunner
+from decoding.models.runner import Model
 
 DEEPEST = 32  # steps of a tree for which a static cache makes room at once
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 TRIED = 4  # rounds of each way to judge a draft: together fewer than a warm-up has
 
 
-class RunnerModel(Protocol):
+class RunnerModel(Model, Protocol):
     """The parts of a `FastModel` that a runner uses."""
 
     vocab_size: int
@@ -36,9 +36,6 @@ class RunnerModel(Protocol):
     decoder: Decoder
 
     def new_runner(self) -> FastRunner: ...
-    def new_runners(self, count: int, room: int = 0) -> Sequence[ModelRunner]: ...
-    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]: ...
-    def bytes_for(self, room: int) -> int: ...
     def passes_over(self, cache: Cache) -> Passes: ...
 
 

@@ -15,10 +15,12 @@ from django.http import FileResponse, HttpRequest, HttpResponse, StreamingHttpRe
 from django.test import RequestFactory
 from django.urls import path
 
+from webapp.accounts.authentication import team_of
 from webapp.core import conditions
 from webapp.core.conditions import Condition
 from webapp.core.problems import Gone
-from webapp.core.waiting import AT_WORK, EACH, InTurns, Revoked, _by_turns
+from webapp.core.turns import EACH, LONG, LONG_EACH, is_long, takes_long
+from webapp.core.waiting import AT_WORK, InTurns, Revoked, _by_turns
 
 LINE, COUNT = "x" * 1023 + "\n", 1000
 PATIENCE = 60
@@ -38,6 +40,8 @@ class Long:
 
 full = threading.Barrier(AT_WORK)
 inside = threading.Semaphore(AT_WORK)
+heavies = threading.Barrier(LONG + 1)  # with the test, which answers a short request first
+heavy_inside = {team: threading.Semaphore(LONG_EACH) for team in "ab"}
 began, gate = threading.Event(), threading.Event()
 answers: list[Long] = []
 files: list[FileResponse] = []
@@ -74,9 +78,19 @@ def broken(request: HttpRequest) -> StreamingHttpResponse:
     return StreamingHttpResponse(lines())
 
 
+@takes_long("GET")
+def heavy(request: HttpRequest) -> HttpResponse:
+    team = heavy_inside[request.headers["Team"]]
+    assert team.acquire(blocking=False)
+    heavies.wait(PATIENCE)
+    team.release()
+    return HttpResponse("done")
+
+
 urlpatterns = [
     path("gate/", wait_at_gate),
     path("done/", lambda request: HttpResponse("done")),
+    path("heavy/", heavy),
     path("hold/", hold),
     path("long/", long),
     path("broken/", broken),
@@ -117,6 +131,37 @@ def test_nobody_takes_all_turns(server):
             answer.close()
 
     asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
+
+
+def test_long_requests_leave_turns_to_short_ones_and_to_other_teams(server):
+    server = InTurns(lambda request: request.headers["Team"])
+
+    async def crowd() -> None:
+        asked = [asyncio.create_task(ask(server, "/heavy/", Team=team)) for team in "ab" for _ in range(2 * AT_WORK)]
+        for _ in range(len(asked) // LONG):
+            assert (await ask(server, "/done/")).status_code == 200
+            await asyncio.to_thread(heavies.wait, PATIENCE)
+        assert {answer.status_code for answer in await asyncio.gather(*asked)} == {200}
+
+    asyncio.run(asyncio.wait_for(crowd(), PATIENCE))
+
+
+@pytest.mark.parametrize("thing", ["datasets", "models", "pairs", "classifiers"])
+def test_requests_and_pages_that_parse_files_are_long(thing):
+    previews = {"datasets": ["preview/"], "pairs": ["check/"]}.get(thing, [])
+    for address in (f"/{thing}/new/", *(f"/api/v1/{thing}/{more}" for more in ("", *previews))):
+        assert is_long(RequestFactory().post(address)) and not is_long(RequestFactory().get(address))
+
+
+def test_long_requests_are_counted_by_team(world):
+    factory, bob = RequestFactory(), world.page(world.bob)
+    world.script()
+    with_token = factory.get("/", headers={"Authorization": f"Bearer {world.tokens['admin']}"})
+    with_session = factory.get("/")
+    with_session.COOKIES = {name: cookie.value for name, cookie in bob.cookies.items()}
+    wrong = factory.get("/", headers={"Authorization": "Bearer dh_wrong.token"}, REMOTE_ADDR="192.0.2.7")
+    assert team_of(with_token) == team_of(with_session) == str(world.team.pk)
+    assert team_of(wrong) == team_of(factory.get("/", REMOTE_ADDR="192.0.2.7"))
 
 
 def test_who_reads_slowly_keeps_no_turn_from_others(server):

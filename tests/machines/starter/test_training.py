@@ -13,14 +13,11 @@ from transformers import AutoTokenizer
 from decoding.errors import BadCheckpoint
 from starter.loop import Plan, Training
 from starter.models import build_model, grown, shape
+from tests.machines.starter.tiny import make
 
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[3]
 TINY = shape(hidden=32, inner=48, layers=1, heads=1, key_heads=1)
-
-
-def tiny(*folders: Path) -> list[str]:
-    return [sys.executable, "-m", "tests.machines.starter.tiny", *map(str, folders)]
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +32,18 @@ def corpus(tmp_path_factory) -> Path:
 @pytest.fixture(scope="module")
 def uninterrupted(corpus, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("uninterrupted")
-    subprocess.run(tiny(out, out / "work", corpus), cwd=ROOT, check=True)
+    make_alone(out, corpus)
     return out
+
+
+def make_alone(out: Path, corpus: Path) -> None:
+    """Make the tiny pair with one thread, as the command does."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        make(out, out / "work", corpus)
+    finally:
+        torch.set_num_threads(before)
 
 
 def weights(folder: Path) -> bytes:
@@ -49,19 +56,15 @@ def test_from_nothing_to_a_pair_that_learned_something(uninterrupted):
     assert losses[-1][1] < 0.7 * np.log(len(tokenizer))
 
 
-def stop(command: list[str], number: signal.Signals) -> None:
+def test_a_stopped_training_goes_on_to_the_same_weights(uninterrupted, corpus, tmp_path, capsys):
+    command = [sys.executable, "-m", "tests.machines.starter.tiny", str(tmp_path), str(tmp_path / "work"), str(corpus)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as training:
         next(line for line in training.stdout if line.startswith("target: step"))
-        training.send_signal(number)
+        training.send_signal(signal.SIGTERM)
         assert "the state is saved. The same command goes on from here." in training.stdout.read()
     assert training.returncode == 130
-
-
-def test_a_stopped_training_goes_on_to_the_same_weights(uninterrupted, corpus, tmp_path):
-    command = tiny(tmp_path, tmp_path / "work", corpus)
-    stop(command, signal.SIGTERM)
-    second = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert "the target goes on from step" in second.stdout
+    make_alone(tmp_path, corpus)
+    assert "the target goes on from step" in capsys.readouterr().out
     for name in ("target", "draft"):
         assert weights(tmp_path / name) == weights(uninterrupted / name)
 

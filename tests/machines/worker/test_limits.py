@@ -11,16 +11,14 @@ import pytest
 
 from decoding.choice import choose
 from decoding.core.load import Load
-from decoding.dice.sampling import Sampling
 from decoding.models.folder import inspect
 from tests.kit.processes import until
 from webapp.jobs.models import Job
 from worker import memory
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
-from worker.jobs.oracle import AskOracle
 from worker.memory import MIB, OverLimit, limit, run_size
-from worker.messages import Ended, LocalPair
+from worker.messages import Ended
 
 
 @pytest.fixture
@@ -58,11 +56,6 @@ def test_a_pair_may_take_what_its_weights_its_longest_text_and_each_cache_need(c
     assert sum(map(len, checkpoints["target"].values())) < short < long < 64 * MIB
     one, many = (run_size((model,), [5], 64, [choose("static").at(Load(users))]) for users in (1, 16))
     assert many > one
-
-
-def test_a_folder_that_cannot_be_read_needs_no_memory_and_is_refused_by_the_engine(tmp_path):
-    nowhere = LocalPair(tmp_path / "nowhere", None, "cpu", {})
-    assert AskOracle(nowhere, [], Sampling(), 5).memory() == 0
 
 
 def test_a_program_of_the_users_own_is_left_out_of_the_limit():

@@ -17,7 +17,7 @@ from worker.engine.steps import PhaseProgress
 from worker.jobs.papers import PieceFinished, made_of
 from worker.messages import LocalPair
 
-SHORT = {"max_new_tokens": 20, "ignore_eos": True}
+SHORT = {"max_new_tokens": 12, "ignore_eos": True}
 NEED_A_CLASSIFIER = {"disco-classifier"}
 NEED_A_SECOND_CORE = {"ssd-speedups", "ssd-7-engines"}
 NEED_CATEGORIES = {"disco-5", "disco-transfer"}
@@ -25,7 +25,7 @@ NEED_CATEGORIES = {"disco-5", "disco-transfer"}
 
 @pytest.fixture
 def study(team, pair) -> Study:
-    words = prompts(team, [f"w{n + 1} w{n + 2} w{n + 3}" for n in range(4)])
+    words = prompts(team, [f"w{n + 1} w{n + 2} w{n + 3}" for n in range(2)])
     return studies.launch(kind=PAPERS, pair=pair, dataset=words, by=team, sampling=SHORT)
 
 

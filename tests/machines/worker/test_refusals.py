@@ -9,16 +9,13 @@ import pytest
 from django.conf import settings
 
 from tests.kit import make
-from tests.kit.stores import bucket, s3_server  # noqa: F401
 from webapp.comparisons.kinds import COMPARISON
 from webapp.core.version import release
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import LanguageModel
-from worker import materials
 from worker.disk import tells_of_full_disk
-from worker.pulse import Hold
 
 FULL = Path("/dev/full")
 
@@ -94,23 +91,12 @@ def test_an_engine_that_tells_of_a_full_disk_in_words_is_understood():
     assert not tells_of_full_disk("The engine met an error of its own: OSError: [Errno 5] Input/output error")
 
 
-@pytest.fixture
-def model(team, bucket, checkpoints):  # noqa: F811
-    return registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
-
-
-def test_weights_are_fetched_once_into_the_workers_cache(model, bucket, make_worker, checkpoints):  # noqa: F811
-    make_worker(queue="light").look()
-    model.refresh_from_db()
-    assert model.state == "ready", model.reason
-    bucket.objects.all().delete()
-    folder = materials.folder_of(Hold(model.job), model, lambda done, due: None)
-    assert (folder / "model.safetensors").read_bytes() == checkpoints["draft"]["model.safetensors"]
-
-
-def test_a_bucket_that_does_not_answer_is_waited_for(model, make_worker, settings):
+def test_a_bucket_that_does_not_answer_is_waited_for(team, checkpoints, make_worker, settings, monkeypatch):
     """It is neither the model's fault nor the job's."""
-    settings.S3_ENDPOINT = settings.S3_PUBLIC_ENDPOINT = "http://127.0.0.1:1"
+    registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", "drafthouse")
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "for tests")
+    settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", "http://127.0.0.1:1"
     make_worker(queue="light").look()
     job = Job.objects.get()
     assert (job.state, job.counted_ends) == ("queued", 0) and job.not_before is not None

@@ -15,9 +15,7 @@ from tests.kit.comparisons import succeeded
 from tests.kit.servers.formats import speaking
 from tests.kit.servers.stage import greedy_steps, streamed_words
 from tests.kit.servers.wire import Asked, Reply, Script, Wire, events, serving
-from tests.machines.worker.conftest import prompts
 from webapp.accounts.actor import Actor
-from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import report
 from webapp.jobs.models import Job, JobEvent
@@ -124,21 +122,6 @@ def test_an_address_that_the_operator_does_not_allow_is_never_connected_to(team,
     theirs.refresh_from_db()
     assert theirs.state == "refused" and "the operator does not allow" in theirs.reason
     assert not wire.asked
-
-
-def test_servers_run_alone_without_a_model_here(team, make_worker, honest):
-    dataset = prompts(team, ["w1 w2 w3", "w2 w3 w4"])
-    with serving(honest("openai")) as one, serving(honest("llamacpp")) as two:
-        register(team, one.address, dialect="openai")
-        register(team, two.address, name="others")
-        others = {"strategy": "server", "params": {"name": "others"}}
-        asked = {"strategies": [THEIRS, others], "sampling": {"max_new_tokens": 12}}
-        comparison = comparisons.launch(name="alone", by=team, dataset=dataset, **asked)
-        make_worker().look()
-    succeeded(comparison)
-    shown = report(comparison)
-    assert (shown["baseline"], shown["strategies"][0]["is_baseline"]) == ("server:theirs", True)
-    assert [row["audit"]["identical"] for row in shown["strategies"]] == [2, 2]
 
 
 def test_a_server_on_this_machine_is_known_by_its_process_so_that_its_work_is_no_noise(wire):

@@ -11,7 +11,7 @@ from django.db import OperationalError, connection
 from tests.kit.processes import until
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, Worker
+from webapp.jobs.models import Job
 from worker import evidence, leash
 from worker.job_loop import JobLoop
 from worker.tasks import Seeker
@@ -52,14 +52,6 @@ def test_a_worker_that_nobody_watches_tells_by_its_note_that_it_crashed(held, en
     JobLoop("w1", "cpu", has_crashed=True).past.settle()
     held.refresh_from_db()
     assert held.reason.startswith("w1 crashed and has started again.") and held.counted_ends == 1
-
-
-@pytest.mark.parametrize("change", [{"boot": "another"}, {"oom_kills": -1}], ids=["went down", "ran out of memory"])
-def test_a_machine_that_went_down_or_ran_out_of_memory_may_be_the_jobs_doing(held, make_worker, change):
-    Worker.objects.update(marks={**asdict(evidence.marks()), **change})
-    make_worker("w1")
-    held.refresh_from_db()
-    assert held.counted_ends == 1
 
 
 def test_a_worker_that_starts_while_the_database_is_away_takes_its_job_back_later(held, make_worker):

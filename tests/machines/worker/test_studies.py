@@ -134,18 +134,6 @@ def test_a_projection_simulates_every_strategy_at_the_prices_of_its_card(launch,
     assert study.job.done_count == study.job.total_count == 1
 
 
-def test_cancelling_a_study_leaves_nothing_and_trying_again_finishes_it(launch, make_worker, team, engine):
-    study = launch(ORACLE)
-    hands = make_worker()
-    engine.after(2, lambda: jobs.cancel(job=study.job, by=team))
-    hands.look()
-    study.refresh_from_db()
-    assert (study.job.state, study.document) == ("cancelled", None)
-    jobs.retry(job=study.job, by=team)
-    hands.look()
-    assert succeeded(study).document["samples"] == 6
-
-
 def test_the_chosen_classifier_comes_first_and_a_deleted_one_is_not_replaced(team, pair, launch):
     files = make.card()
     older, newer = (

@@ -15,7 +15,6 @@ from tests.kit.processes import until
 from webapp.jobs.models import Job, Reading, Worker
 from worker import gauges
 from worker.gpus import Driver
-from worker.telemetry import Gauge
 
 # A program that has another work for it, says so, and takes it along when it is ended.
 PARENT = """
@@ -66,12 +65,6 @@ def test_what_the_engine_has_started_is_counted_as_the_engine(parent_and_child):
     before = gauges.cpu_time_of(parent)
     until(lambda: gauges.cpu_time_of(parent) > before + 0.2, "the child's work to show")
     assert gauges.memory_of(parent) > gauges.memory_of(child) > 0
-
-
-def test_others_are_told_apart_from_the_engine(parent_and_child):
-    """Here the engine idles, and somebody else works."""
-    gauge = Gauge(os.getpid())
-    until(lambda: gauge.read(os.getpid())["others"] > 0, "a busy stranger")
 
 
 class Nvml:

@@ -12,6 +12,7 @@ from drf_spectacular.utils import OpenApiParameter, extend_schema
 from rest_framework.request import Request
 from rest_framework.response import Response
 
+from webapp.core.turns import takes_long
 from webapp.entries.api import Entries
 from webapp.jobs.serializers import JobOut
 from webapp.studies.classifiers import pages, serializers, services
@@ -26,6 +27,7 @@ class Classifiers(Entries):
         return serializers.ClassifierOut if self.action == "list" else serializers.ClassifierWithCard
 
     @extend_schema(request=serializers.NewClassifier, responses={201: serializers.ClassifierWithCard})
+    @takes_long("POST")
     def create(self, request: Request) -> Response:
         return self.shown(services.add_classifier(by=self.actor, **self.read(serializers.NewClassifier)), 201)
 

@@ -15,6 +15,7 @@ from webapp.core.forms import Form
 from webapp.core.naming import file_name
 from webapp.core.one_file import one_file
 from webapp.core.pages import form_page, listing, one, page
+from webapp.core.turns import takes_long
 from webapp.entries.views import in_bin, listed
 from webapp.jobs.models import FINAL, Job
 from webapp.jobs.work import lines, work_of
@@ -40,6 +41,7 @@ def classifiers(request: ActorRequest) -> HttpResponse:
     return render(request, "studies/classifiers.html", context)
 
 
+@takes_long("POST")
 @page(Right.SUBMIT, ("GET", "POST"))
 def new_classifier(request: ActorRequest) -> HttpResponse:
     form = Form(serializers.NewClassifier, request, actor=request.actor)
