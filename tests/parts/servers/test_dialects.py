@@ -145,6 +145,11 @@ def test_sampling_reaches_the_server_in_its_own_words_or_is_refused() -> None:
         ask("ab", sampling=sampling)
     sent = wire.sent("/generate")[0]["sampling_params"]
     assert (sent["ignore_eos"], sent["top_k"], sent["stop"], sent["max_new_tokens"]) == (True, 5, ["zz"], 12)
+    assert sent["skip_special_tokens"] is False
+    with asking(truthful("openai"), "openai") as (ask, wire):
+        ask("ab")
+        ask("ab", sampling=Sampling(max_new_tokens=12, stop=("zz",)))
+    assert [body.get("stop") for body in wire.sent("/v1/completions")] == [None, ["zz"]]
     with asking(truthful("transformers"), "transformers") as (ask, _):
         with pytest.raises(BadServer, match="has no field to ignore the end token"):
             ask("ab", sampling=sampling)
@@ -218,6 +223,19 @@ def test_a_text_that_a_server_ends_too_early_is_judged_by_the_end_token(gap: flo
         comparison.prompts = [PromptItem("ab", "ab")]
         _, [sample] = row_of(comparison)
     assert (sample.reason, sample.audit.outcome, sample.audit.position) == ("eos", outcome, at)
+
+
+def test_a_text_that_goes_on_past_its_end_is_cut_where_every_strategy_ends_it() -> None:
+    tokens = greedy("ab", 12)
+    end = next(token for at, token in enumerate(tokens) if at > 3 and token not in tokens[:at])
+    with comparing(truthful("vllm"), "vllm", dataclasses.replace(pair(), end_tokens=frozenset({end}))) as (
+        comparison,
+        _,
+    ):
+        comparison.prompts = [PromptItem("ab", "ab")]
+        _, [sample] = row_of(comparison)
+    assert (sample.reason, sample.audit.outcome, sample.tokens[-1]) == ("eos", "identical", end)
+    assert len(sample.tokens) == tokens.index(end) + 1
 
 
 def test_a_strategy_of_ours_is_judged_by_our_own_rounding_beside_a_server_that_rounds_coarsely() -> None:
