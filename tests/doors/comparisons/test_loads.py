@@ -56,7 +56,7 @@ def test_a_run_is_a_strategy_at_one_load_lightest_first_and_a_clone_asks_for_the
     clone = f"{shown['id']}/clone/"
     again = post(world, {}, clone).json()
     assert [run["label"] for run in again["runs"]] == [run["label"] for run in shown["runs"]]
-    assert (again["slo"], again["cloned_from"]) == (shown["slo"], shown["id"])
+    assert (again["slo"], again["cloned_from"]) == (shown["slo"], shown["id"]) and again["job"]["queue"] == "cpu"
     other = post(world, {"rate": [], "concurrency": [2], "repeats": 3}, clone).json()
     assert [run["label"] for run in other["runs"]] == ["autoregressive @2", "static:4 @2"] and other["repeats"] == 3
 
