@@ -52,7 +52,11 @@ class Stranger:
         self.add_a_model(target)
         self.click("text=New model")
         self.add_a_model(draft)
-        self.click(f"text=Pair {target.name} with {draft.name}")
+        self.click("text=Pair as draft")
+        self.fill("[name=name]", f"{target.name} with {draft.name}")
+        self.fields += 1
+        self.page.select_option("[name=target]", label=target.name)
+        self.click("text=Make the pair")
         self.sees(f"{target.name} with {draft.name}")
         self.click("text=On new prompts")
         self.choose(FILES, [{"name": "mine.csv", "mimeType": "text/csv", "buffer": ROWS}])

@@ -10,7 +10,6 @@ from playwright.sync_api import expect
 from decoding.strategies import STRATEGIES
 from tests.kit import make
 from tests.kit.browser import CLIPBOARD, COMPARISON, copied, go_to, write
-from webapp.accounts.models import Role
 from webapp.comparisons.models import Comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -212,25 +211,3 @@ def quietly(route) -> None:
         route.fulfill(response=route.fetch(), status=200)
     else:
         route.continue_()
-
-
-def test_the_code_of_buttons_follows_the_choice_and_the_form_and_takes_quotes(open_page, world, by):
-    world.bob.memberships.update(role=Role.OWNER)
-    model = make.model(by, name="one")
-    page = open_page("/team/")
-    page.click("details.verbs > summary")
-    roles = page.locator("[data-verb]", has_text="Set the role")
-    roles.locator("select").select_option("victor")
-    expect(roles.locator('[data-code="cli"]')).to_contain_text('"viewer"')
-    alice = page.locator("tbody tr", has_text="alice")
-    alice.locator("select").select_option("member")
-    expect(roles.locator("select")).to_have_value("alice")
-    alices = alice.locator("form").first.get_attribute("action").split("/")[3]
-    expect(roles.locator('[data-code="curl"]')).to_contain_text(f"/api/v1/members/{alices}/")
-    for language in ("curl", "cli", "python"):
-        expect(roles.locator(f'[data-code="{language}"]')).to_contain_text('{"role":"member"}')
-    page.goto(page.url.replace("/team/", f"/models/{model.pk}/"))
-    page.click("details.verbs > summary")
-    page.click(".rename summary")
-    page.fill(".rename [name=name]", "it's")
-    expect(page.locator('[data-verb] [data-code="curl"]').first).to_contain_text('{"name":"it\\u0027s"}')
