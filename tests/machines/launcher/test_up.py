@@ -174,7 +174,7 @@ def test_tokens_are_counted_while_a_comparison_runs(up: Up, token: str) -> None:
 
 
 def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, token: str) -> None:
-    made = launched(up, token, strategies=TWO)
+    made = launched(up, token, limit=10)
     until(lambda: up.call(f"jobs/{made['job']['id']}/", token)["done_count"] > 3, "a few samples")
     up.process.kill()
     up.process.wait()
