@@ -13,7 +13,7 @@ from webapp.core.version import version
 
 Migration = tuple[str, str]
 
-LAST_THAT_MIGRATES = "293ee751"  # has the migrations that our initial ones replace
+LAST_THAT_MIGRATES = "6ffc8901"  # has the migrations that our initial ones replace
 
 
 def missing(connection: BaseDatabaseWrapper) -> int:

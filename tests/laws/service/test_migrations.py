@@ -61,4 +61,4 @@ assert Team.objects.filter(name="of old").exists()
 
 def test_a_database_of_old_is_taken_over_with_its_rows_or_refused_with_the_commit_that_has_what_it_lacks(tmp_path):
     told = run(tmp_path, OLD)
-    assert told.count("older Drafthouse") == told.count(edition.LAST_THAT_MIGRATES) == 2
+    assert told.count("older Drafthouse") == told.count(f"commit {edition.LAST_THAT_MIGRATES}") == 2

@@ -10,6 +10,7 @@ from webapp.core.migrating import key, noun, table
 
 
 class Migration(migrations.Migration):
+    replaces = [("accounts", "0002_team_hub_token")]
     initial = True
     dependencies = []
     operations = [
@@ -40,6 +41,7 @@ class Migration(migrations.Migration):
             {
                 **noun(),
                 "name": models.CharField(max_length=80),
+                "sealed_hub_token": models.TextField(blank=True, default="", editable=False),
             },
             abstract=False,
         ),

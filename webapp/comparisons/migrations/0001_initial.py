@@ -14,7 +14,7 @@ class Migration(migrations.Migration):
         0005_no_interval_of_few_prompts 0006_intervals_that_hold_together 0007_loads 0008_words
         0009_recorded 0010_endpoints 0011_waiting_times 0012_prices 0013_per_device 0014_indexes_of_lists
         0015_total_times 0002_no_interval_of_the_baseline 0003_fewer_strategies
-        0004_team_of_runs_and_samples
+        0004_team_of_runs_and_samples 0005_no_saved_views_and_no_history
         """,
     )
     initial = True
@@ -150,7 +150,6 @@ class Migration(migrations.Migration):
             {
                 **noun(),
                 "digest": models.CharField(max_length=64),
-                "question": models.CharField(max_length=64),
                 "split": models.CharField(max_length=20, blank=True),
                 "limit": models.PositiveIntegerField(),
                 "sampling": models.JSONField(),
@@ -215,21 +214,6 @@ class Migration(migrations.Migration):
                     )
                 },
             },
-        ),
-        table(
-            "SavedView",
-            {
-                **entry(),
-                "query": models.CharField(max_length=2000, blank=True),
-                "created_by": key(settings.AUTH_USER_MODEL, SET_NULL, null=True),
-                "team": key("accounts.team", CASCADE, "%(class)ss"),
-            },
-            verbose_name="view",
-            constraints=[
-                models.UniqueConstraint(
-                    condition=models.Q(("binned", None)), fields=("team", "name"), name="one_view_per_name"
-                )
-            ],
         ),
         table(
             "Tag",

@@ -15,7 +15,7 @@ class Migration(migrations.Migration):
         0006_readings 0007_cached 0008_refusals 0009_unpack_and_count 0010_forget_unpack_and_count
         0011_two_devices 0012_spared 0013_done_before 0014_worker_memory 0015_ends_that_count
         0016_light_queue 0017_kinds_on_the_row 0018_fill_in_kinds 0019_steps_setbacks_and_clocks
-        0020_time_limit
+        0020_time_limit 0002_fewer_columns
         """,
     )
     initial = True
@@ -31,7 +31,6 @@ class Migration(migrations.Migration):
                 "versions": models.JSONField(default=dict),
                 "started": models.DateTimeField(default=timezone.now),
                 "seen": models.DateTimeField(default=timezone.now),
-                "cached": models.JSONField(default=list),
                 "machine": models.CharField(max_length=80, blank=True),
                 "memory": models.BigIntegerField(null=True),
                 "marks": models.JSONField(default=dict),
@@ -80,7 +79,6 @@ class Migration(migrations.Migration):
                 "not_before": models.DateTimeField(null=True),
                 "kind_label": models.CharField(max_length=40, default=""),
                 "parts": models.CharField(max_length=20, default=""),
-                "is_sized": models.BooleanField(default=False),
                 "keeps_parts": models.BooleanField(default=False),
                 "page": models.CharField(max_length=40, blank=True, default=""),
                 "arguments": models.JSONField(default=dict),

@@ -11,7 +11,7 @@ class Migration(migrations.Migration):
         """
         0001_squashed_0005_training_limit 0002_training 0003_cards 0004_token_lengths 0005_training_limit
         0006_classifiers_are_in_studies 0007_target_alone 0008_other_tokenizer 0009_chats 0010_endpoints
-        0011_endpoint_dtype_and_served_model 0012_whole_sets
+        0011_endpoint_dtype_and_served_model 0012_whole_sets 0002_tgi_speaks_openai
         """,
     )
     initial = True

@@ -2,11 +2,11 @@ from django.conf import settings
 from django.db import migrations, models
 from django.db.models import CASCADE, PROTECT, SET_NULL
 
-from webapp.core.migrating import entry, key, noun, only_key, table
+from webapp.core.migrating import entry, key, noun, only_key, replaced, table
 
 
 class Migration(migrations.Migration):
-    replaces = [("studies", name) for name in ("0002_classifiers", "0003_papers", "0004_designs", "0005_ratios")]
+    replaces = replaced("studies", "0002_classifiers 0003_papers 0004_designs 0005_ratios 0002_remove_proofs")
     initial = True
     dependencies = [
         ("accounts", "0001_initial"),

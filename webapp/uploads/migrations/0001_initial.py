@@ -4,13 +4,11 @@ from django.db import migrations, models
 from django.db.models import CASCADE, SET_NULL
 from django.utils import timezone
 
-from webapp.core.migrating import key, noun, table
+from webapp.core.migrating import key, noun, replaced, table
 
 
 class Migration(migrations.Migration):
-    replaces = [
-        ("uploads", name) for name in ("0001_squashed_0003_reopen_unpacking", "0002_unpacking", "0003_reopen_unpacking")
-    ]
+    replaces = replaced("uploads", "0001_squashed_0003_reopen_unpacking 0002_unpacking 0003_reopen_unpacking")
     initial = True
     dependencies = [("accounts", "0001_initial"), ("jobs", "0001_initial")]
     operations = [
