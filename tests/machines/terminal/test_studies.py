@@ -74,9 +74,6 @@ def test_a_classifier_is_trained_stored_and_used(tiny, tmp_path, capsys):
     [warned] = found["warnings"]
     assert "uses a classifier that was trained with temperature" in warned and "temperature 1.5" in warned
     assert "whose prices were measured on another machine; this runs on " in warned
-    assert given(train_disco.run, *tiny, *SMALL, 16, "--start", out, "--design", "paper", "--out", tmp_path / "x") == 2
-    assert "start from a classifier of that design" in capsys.readouterr().err
-    assert not (tmp_path / "x").exists()
 
 
 @pytest.fixture(scope="module")

@@ -16,7 +16,6 @@ from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Sample
 from webapp.core.problems import Invalid, NotFound
 from webapp.entries import services as entries
-from webapp.jobs import services as jobs
 from webapp.jobs.kinds import Kind
 from webapp.jobs.models import JobEvent
 from webapp.registry.models import Dataset
@@ -24,11 +23,6 @@ from webapp.studies import services as studies
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PLAN, PROJECTION
 from webapp.studies.models import Classifier, Study, Training
-from worker.attempt import Attempt
-from worker.disk import Stopped
-from worker.jobs.training import work
-from worker.messages import Order, Report
-from worker.pulse import Hold
 from worker.studies import classifiers
 
 SHORT = {"max_new_tokens": 24, "ignore_eos": True}
@@ -102,26 +96,6 @@ def check_plan(study: Study, classifier: Classifier) -> None:
     assert settings["disco"]["params"]["classifier"] == str(classifier.pk)
     [judged] = found["classifiers"]
     assert judged["classifier"] == str(classifier.pk) and set(judged["speedups"]) == {"threshold", "priced"}
-
-
-def test_a_training_begins_from_another_classifier_and_keeps_its_design(team, pair, make_worker, engine):
-    """Training itself is tested in process: this looks at the order."""
-    words = prompts(team, ["w1 w2"])
-    upload = make.upload(team, make.card(design="paper"))
-    first = classifying.add_classifier(name="first", pair=pair, upload=upload, by=team)
-    classifying.train_classifier(name="second", pair=pair, dataset=words, start=first, design="paper", by=team)
-    orders: list[Order] = []
-
-    def answer(order: Order, kind: type[Report]) -> Report:
-        orders.append(order)
-        raise Stopped
-
-    attempt = Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine)
-    attempt.answer = answer
-    with pytest.raises(Stopped):
-        work(attempt)
-    [order] = orders
-    assert order.design == "paper" and order.pair.classifiers.keys() == {order.start} == {str(first.pk)}
 
 
 def test_a_projection_simulates_every_strategy_at_the_prices_of_its_card(launch, make_worker):
