@@ -22,7 +22,6 @@ from decoding.replay.projecting import (
     acceptance,
     document,
     priced,
-    project,
     with_acceptance,
 )
 from decoding.strategies import STRATEGIES
@@ -51,17 +50,6 @@ def few(ready: tuple[ModelPair, ProjectionInputs]) -> ProjectionInputs:
     """Texts of 3 tokens, whose map is drawn in a moment."""
     found, short = ready[0], dataclasses.replace(SHARED, max_new_tokens=3)
     return ProjectionInputs.of(study(found, PROMPTS[:2], short, tails=True), found.vocab, some_classifier())
-
-
-def test_every_strategy_has_its_best_setting_at_every_batch_also_of_texts_shorter_than_a_draft(few) -> None:  # type: ignore[no-untyped-def]
-    card = with_costs(target={1: [(1, 1.0)], 4: [(4, 1.2)]}, steps={1: [(1, 0.1)], 4: [(4, 0.2)]})
-    every = project(few, card)
-    for batch in (1, 4):
-        rows = {row["strategy"]: row for row in every if row["batch"] == batch}
-        assert {"autoregressive", "static", "disco", "ssd", "ssd-disco", "lookup", "hybrid"} <= rows.keys()
-        speeds = [row["tokens_per_s"] for row in rows.values()]
-        assert speeds == sorted(speeds, reverse=True)
-        assert rows["ssd"]["tokens_per_s_device"] == pytest.approx(batch * rows["ssd"]["tokens_per_s"] / 2)
 
 
 @pytest.mark.parametrize("wanted", [0.2, 0.5, 0.95])

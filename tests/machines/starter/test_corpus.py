@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from starter.corpus import SHARES, Source, read_corpus
+from starter.corpus import read_corpus
 from starter.prompt_sets import is_fit
 from starter.tokenizer import train_tokenizer
 
@@ -32,15 +32,6 @@ def folder(tmp_path) -> Path:
     for number in range(120):
         (place / f"double_{number}.py").write_text(MODULE.format(number=number))
     return place
-
-
-def test_the_same_files_give_the_same_corpus_and_each_its_split_by_its_name_alone(folder):
-    assert read_corpus(folder) == read_corpus(folder)
-    before = {source.name: source.split for source in read_corpus(folder)}
-    (folder / "double_0.py").write_text(MODULE.format(number=777))
-    assert {source.name: source.split for source in read_corpus(folder)} == before
-    assert set(before.values()) <= {"corpus", *SHARES}
-    assert Source("python/abc.py", "", ()).split == Source("python/abc.py", "pass", ("x",)).split
 
 
 def test_tests_tables_copies_and_broken_files_are_left_out(folder):

@@ -5,13 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from transformers import AutoTokenizer
 
-from decoding.errors import BadCheckpoint
-from starter.loop import Plan, Training
 from starter.models import build_model, grown, shape
 from tests.machines.starter.tiny import make
 
@@ -50,12 +46,6 @@ def weights(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
-def test_from_nothing_to_a_pair_that_learned_something(uninterrupted):
-    tokenizer = AutoTokenizer.from_pretrained(uninterrupted / "draft")
-    losses = torch.load(uninterrupted / "work" / "target.pt", weights_only=True)["progress"]["losses"]
-    assert losses[-1][1] < 0.7 * np.log(len(tokenizer))
-
-
 def test_a_stopped_training_goes_on_to_the_same_weights(uninterrupted, corpus, tmp_path, capsys):
     command = [sys.executable, "-m", "tests.machines.starter.tiny", str(tmp_path), str(tmp_path / "work"), str(corpus)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as training:
@@ -67,24 +57,6 @@ def test_a_stopped_training_goes_on_to_the_same_weights(uninterrupted, corpus, t
     assert "the target goes on from step" in capsys.readouterr().out
     for name in ("target", "draft"):
         assert weights(tmp_path / name) == weights(uninterrupted / name)
-
-
-def training(folder: Path, vocabulary: int = 50, **plan: float) -> Training:
-    return Training(
-        build_model(TINY, vocabulary, seed=0), Plan(**{"steps": 10, "minutes": 0, "fall": 0.3} | plan), folder / "it.pt"
-    )
-
-
-def test_a_state_that_does_not_fit_is_refused(tmp_path):
-    training(tmp_path, vocabulary=50).save()
-    with pytest.raises(BadCheckpoint, match=r"a tokenizer of 50 tokens, but the one beside it has 60"):
-        training(tmp_path, vocabulary=60).resume()
-    other = shape(hidden=32, inner=64, layers=1, heads=1, key_heads=1)
-    with pytest.raises(BadCheckpoint, match="a model of another shape"):
-        Training(build_model(other, 50, seed=0), Plan(steps=1, minutes=0, fall=0.0), tmp_path / "it.pt").resume()
-    (tmp_path / "it.pt").write_bytes(b"half a file")
-    with pytest.raises(BadCheckpoint, match="cannot be read"):
-        training(tmp_path).resume()
 
 
 def test_a_grown_model_says_what_the_young_one_said():
