@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
 
 import pytest
 
@@ -108,13 +107,10 @@ def test_every_sample_of_a_run_and_of_its_resumption_uses_the_prices_that_it_sto
     assert drafted(comparison, {}) == before
 
 
-def priced_on(ready: ModelPair, prompt: PromptItem, recorded: RecordedSet, **settings: Any) -> Measurement:
-    ready.hold("ours", carded(recorded, COSTS))
-    return Measurement(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
-
-
 def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(recorded) -> None:
-    asked, told = priced_on(fragile(), PromptItem("bad", "k"), recorded[1]), list[str]()
+    ready, told = fragile(), list[str]()
+    ready.hold("ours", carded(recorded[1], COSTS))
+    asked = Measurement(ready, [PromptItem("bad", "k")], [choose("disco", {"classifier": "ours"})], SHARED)
     assert weighing.settle_prices(asked, {}, told.append) == {}
     assert asked.models.classifier("ours").prices is None
     assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import random
-from typing import Any
 
 import pytest
 
@@ -33,10 +32,6 @@ SHARED = Sampling(temperature=1.0, max_new_tokens=40)
 PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(8)]
 FLAT = CostModel({1: [(1, 1.0)]}, {1: [(1, 0.1)]}, rest=[(1, 0.0)], source="made up")
 EVEN = Card("even", "made up", "assumed", 1, 1, FLAT)
-
-
-def with_costs(**prices: Any) -> Card:
-    return dataclasses.replace(EVEN, costs=dataclasses.replace(EVEN.costs, **prices))
 
 
 @pytest.fixture(scope="module")
@@ -99,7 +94,7 @@ def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_co
 
 def test_longer_texts_take_longer_on_a_card_that_says_what_their_context_costs(ready) -> None:  # type: ignore[no-untyped-def]
     _, material = ready
-    card = with_costs(context=Context(10, 4000, 0.001, 0.0001))
+    card = dataclasses.replace(EVEN, costs=dataclasses.replace(FLAT, context=Context(10, 4000, 0.001, 0.0001)))
     assert Card.from_dict(card.to_dict()) == card
     slow, fast = (material.speed(choose("autoregressive"), each, 1) for each in (card, EVEN))
     assert 1 / slow - 1 / fast == pytest.approx(0.001 * (material.context - 10))
