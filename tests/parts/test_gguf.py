@@ -93,11 +93,6 @@ def edit(file: Path, **values: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | values))
 
 
-def edit_model(folder: Path, **values: Any) -> None:
-    stored = json.loads((folder / "tokenizer.json").read_text())
-    edit(folder / "tokenizer.json", model=stored["model"] | values)
-
-
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "window": (lambda folder: edit(folder / "config.json", model_type="mistral", sliding_window=9), "looks back 9"),
