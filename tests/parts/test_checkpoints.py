@@ -145,9 +145,17 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "missing tensor": (without_a_tensor, r"lacks 1 of .*layers\.1\.mlp\.up_proj\.weight"),
     "missing shard": (without_a_shard, r"lacks 1 of the .*model-00002"),
+    "a count below one": (
+        lambda folder: set_config(folder, num_hidden_layers=-1),
+        "says num_hidden_layers -1; it must",
+    ),
     "a rope that cannot turn": (
         lambda folder: set_config(folder, rope_parameters=LLAMA3 | {"high_freq_factor": 1.0}),
         "high_freq_factor must be larger",
+    ),
+    "a rope of many factors": (
+        lambda folder: set_config(folder, rope_parameters={"short_factor": [1.0] * 100_000}),
+        "says short_factor 'a list of 100,000'",
     ),
     "more layers than tensors": (
         lambda folder: set_config(folder, num_hidden_layers=9_999),
@@ -156,6 +164,10 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "wider than its widest tensor": (
         lambda folder: set_config(folder, **MIXTRAL, hidden_size=2**19),
         "hidden_size 524,288, and no tensor of the weights is wider",
+    ),
+    "more experts than the weights hold": (
+        lambda folder: set_config(folder, **MIXTRAL, num_local_experts=2_000, intermediate_size=4_000),
+        "describes a model of .* parameters, and its weights hold",
     ),
     **{
         says: (lambda folder, text=text: (folder / "config.json").write_text(text), says)

@@ -162,6 +162,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "torn": (torn, "its header describes [0-9,]+ bytes and the file has"),
     "huge text": (value("a", 8, struct.pack("<Q", 2**50)), "claims .* bytes of one text"),
     "huge list": (value("a", 9, struct.pack("<IQ", 5, 2**50)), "claims .* items of lists"),
+    "list that the file lacks": (value("a", 9, struct.pack("<IQ", 12, 1 << 21)), "ends within its header"),
     "one of several parts": (with_value("split.count", 3), "one of 3 parts.*llama-gguf-split --merge"),
     "another model's width": (with_value("llama.feed_forward_length", 160), "belong to different models"),
     "a tensor without a place": (

@@ -79,6 +79,8 @@ ENDLESS = events(*({"content": "a", "tokens": [0], "stop": False} for _ in range
 FAILURES: dict[str, tuple[Script, str]] = {
     "redirect": (refusing(302, headers={"Location": "http://169.254.169.254/"}), "redirect (302), which Drafthouse"),
     "key": (refusing(401, {"error": {"message": "expired"}}), "refuses the request (401). It wants a key"),
+    "bad request": (refusing(400, {"error": {"message": "no\nsuch field"}}), "It says: no such field"),
+    "busy for too long": (refusing(503, {}, {"Retry-After": "3600"}), "wants to be asked again in 3600 s"),
     "half a stream": (torn, "answers is not HTTP/1.1, or not whole: peer closed connection"),
     "no reason": (unfinished, "ended its answer after 4 tokens without saying why"),
     "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
