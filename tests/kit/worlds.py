@@ -26,7 +26,7 @@ from decoding.disco import features, judging
 from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.driver import DraftDriver
 from decoding.drafting.features import Feature
-from decoding.drafting.source import Judged, Judgement, Source, Words, no_words
+from decoding.drafting.source import Source, Words, no_words
 from decoding.models.runner import ModelRunner
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.speculator.speculator import Preparation, Question, Speculator, SpeculatorRecipe
@@ -66,11 +66,6 @@ def looking_at(names: abc.Sequence[str]) -> DraftClassifier:
 def stopped_by(rule: str, cap: int, classifier: DraftClassifier, threshold: float) -> Callable[[Parts], Drafter]:
     """One of DISCO's rules with a classifier that need not be stored."""
     return lambda parts: parts.drafter(RULES[rule](threshold, cap), classifier)
-
-
-def verdict_on(draft: Judged, accepted: int) -> Judgement:
-    """A verdict on a draft of the draft model."""
-    return Judgement(draft, accepted, passes=len(draft.tokens))
 
 
 def drafter_for(parts: Parts, made: Source | Drafter) -> Drafter:

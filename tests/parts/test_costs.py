@@ -149,13 +149,9 @@ def timed(events: Sequence[Event], per_token: int = 200_000, now_and_then: int =
         if draft:
             now += telling
             begin, now = now, now + 50_000 + per_token * draft.passes + 30_000 * behind
-            out.append(Drafted(**{**as_dict(draft), "start_ns": begin, "end_ns": now}))
+            out.append(dataclasses.replace(draft, start_ns=begin, end_ns=now))
             behind = verdict.outcome == "bonus"
         rows = len(draft.tokens) + 1 if draft else 1
         begin, now = now, now + 1_000_000 + 10_000 * rows
-        out.append(Verified(**{**as_dict(verdict), "wait_ns": begin - free, "start_ns": begin, "end_ns": now}))
+        out.append(dataclasses.replace(verdict, wait_ns=begin - free, start_ns=begin, end_ns=now))
     return [*out, Finished("length", counted(events).tokens, now)]
-
-
-def as_dict(event: Event) -> dict[str, object]:
-    return {name: getattr(event, name) for name in event.__slots__}  # type: ignore[union-attr]

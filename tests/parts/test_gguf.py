@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from decoding.errors import BadExport
 from decoding.models.gguf.writing import export_of, write
 from tests.kit.bpe import save_with_bpe
-from tests.kit.models import LLAMA, YARN, save
+from tests.kit.models import LLAMA, YARN
 from tests.kit.terminal import given
 from worker.terminal import export
 
@@ -93,11 +93,6 @@ def edit(file: Path, **values: Any) -> None:
     file.write_text(json.dumps(json.loads(file.read_text()) | values))
 
 
-def edit_model(folder: Path, **values: Any) -> None:
-    stored = json.loads((folder / "tokenizer.json").read_text())
-    edit(folder / "tokenizer.json", model=stored["model"] | values)
-
-
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "window": (lambda folder: edit(folder / "config.json", model_type="mistral", sliding_window=9), "looks back 9"),
@@ -123,13 +118,6 @@ def test_what_llama_cpp_would_do_otherwise_is_refused_in_a_sentence(llama: Path,
     change(llama)
     with pytest.raises(BadExport, match=reason):
         export_of(llama)
-
-
-def test_a_tokenizer_of_words_and_a_tensor_without_a_place_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(BadExport, match="WordLevel and not a byte-level BPE"):
-        export_of(save(tmp_path / "words", "llama", **LLAMA))
-    with pytest.raises(BadExport, match="has no place for it"):
-        export_of(save_with_bpe(tmp_path / "biased", "qwen3", **LLAMA | {"attention_bias": True}))
 
 
 def test_nothing_is_left_of_an_export_that_fails_at_its_last_tensor(

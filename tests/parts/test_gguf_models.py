@@ -163,19 +163,13 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "huge text": (value("a", 8, struct.pack("<Q", 2**50)), "claims .* bytes of one text"),
     "huge list": (value("a", 9, struct.pack("<IQ", 5, 2**50)), "claims .* items of lists"),
     "list that the file lacks": (value("a", 9, struct.pack("<IQ", 12, 1 << 21)), "ends within its header"),
-    "unknown kind of value": (value("a", 99, b""), "damaged"),
     "one of several parts": (with_value("split.count", 3), "one of 3 parts.*llama-gguf-split --merge"),
     "another model's width": (with_value("llama.feed_forward_length", 160), "belong to different models"),
-    "strange divisors": (
-        changed(lambda values, arrays: arrays.update({"rope_freqs.weight": np.float32([1, 7, 3, 8])})),
-        "not Llama 3's",
-    ),
     "a tensor without a place": (
         changed(lambda values, arrays: arrays.update({"blk.0.ssm_in.weight": np.ones((2, 2), np.float32)})),
         "holds the tensor blk.0.ssm_in.weight",
     ),
     "unknown rules": (with_value("tokenizer.ggml.pre", "tekken"), "splits text by the rules 'tekken'"),
-    "other merges": (with_value("tokenizer.ggml.merges", ["a b", "q q"]), "merges that make no token"),
 }
 
 

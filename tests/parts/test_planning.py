@@ -16,7 +16,6 @@ from decoding.disco import metrics
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.features import GLANCE, QUICK
 from decoding.disco.training import Labelled, label, train
-from decoding.errors import BadStrategy
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import CAP, RecordedSet, price_of_a_token, study
@@ -112,8 +111,3 @@ def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> No
 
     assert kept(0.001) is knowing
     assert kept(0.2) is blunt
-
-
-def test_too_few_prompts_are_refused_before_anything_is_stored() -> None:
-    with pytest.raises(BadStrategy, match="at least 200 are needed"):
-        make_classifier(pair(), Splits.of(ALL[38:40] + ALL[58:62]), SHARED)

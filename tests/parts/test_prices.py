@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from typing import Any
 
 import pytest
 
@@ -108,27 +107,10 @@ def test_every_sample_of_a_run_and_of_its_resumption_uses_the_prices_that_it_sto
     assert drafted(comparison, {}) == before
 
 
-def test_a_run_weighs_what_its_strategies_ask_for_and_nothing_else(recorded) -> None:
-    ready, texts = recorded
-    ready.hold("ours", carded(texts, COSTS))
-    plain, priced = choose("static"), choose("disco", {"classifier": "ours"})
-    some = prompts(3, seed=9)
-    assert weighing.settle_prices(Measurement(ready, some, [plain], SHARED), {}) == {}
-    found = weighing.settle_prices(Measurement(ready, some, [plain, priced], SHARED), {})
-    assert set(found) == {"ours"} and set(found["ours"]["rules"]) == {PRICED, COPIED}
-    again = Prices.from_dict(json.loads(json.dumps(found["ours"])))
-    assert again == ready.classifier("ours").prices
-    assert again.costs["target"][1] > 0 and len(again.costs["target"]) > max(weighing.LENGTHS)
-    assert again.rules[PRICED].doubt >= 0.15
-
-
-def priced_on(ready: ModelPair, prompt: PromptItem, recorded: RecordedSet, **settings: Any) -> Measurement:
-    ready.hold("ours", carded(recorded, COSTS))
-    return Measurement(ready, [prompt], [choose("disco", {"classifier": "ours"})], SHARED, **settings)
-
-
 def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(recorded) -> None:
-    asked, told = priced_on(fragile(), PromptItem("bad", "k"), recorded[1]), list[str]()
+    ready, told = fragile(), list[str]()
+    ready.hold("ours", carded(recorded[1], COSTS))
+    asked = Measurement(ready, [PromptItem("bad", "k")], [choose("disco", {"classifier": "ours"})], SHARED)
     assert weighing.settle_prices(asked, {}, told.append) == {}
     assert asked.models.classifier("ours").prices is None
     assert "so the prices of the classifiers' cards stay in use. " in told[0] and "NaN" in told[0]

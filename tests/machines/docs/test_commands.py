@@ -32,7 +32,7 @@ NOT_HERE = {
     "./drafthouse up": "never ends; tests/machines/launcher/test_up.py starts it",
     "./drafthouse test": "is what runs this test",
     "./drafthouse bench": "takes minutes; tests of benchmarks run their parts",
-    ".venv/bin/python -m starter.curve": "takes a minute; tests/machines/starter/test_ladder.py runs its parts",
+    ".venv/bin/python -m starter.curve": "takes a minute",
     "drafthouse ": "needs the wheel; tests/machines/launcher/test_package.py installs it",
     "uvx": "fetches torch again",
     "docker": "needs Docker; docker/try runs the images, tests/machines/launcher reads the files",

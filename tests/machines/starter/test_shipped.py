@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from itertools import combinations
 
 import pytest
-from transformers import AutoTokenizer
 
 from decoding.dice.sampling import Sampling
 from decoding.prompts.prompt import read_prompts
-from starter.copying import sets
 from starter.ladder import RUNGS
 from tests.kit.terminal import ROOT, read
 
 STARTER = ROOT / "starter"
 PAIR = STARTER / "pair"
 SPLITS = ("train", "validation", "test")
-CONTEXT, NEW_TOKENS = 1024, 128
-
-
-@pytest.fixture(scope="module")
-def tokenizer():
-    return AutoTokenizer.from_pretrained(PAIR / "target")
 
 
 def rows_of(name: str) -> list[dict[str, str]]:
@@ -39,18 +30,6 @@ def test_our_own_reader_takes_prompts_that_are_there_once_in_splits_that_share_n
     assert len({row["text"] for row in rows}) == len({row["id"] for row in rows}) == len(rows)
     sources = [{row["source"] for row in rows if row["split"] == split} for split in SPLITS]
     assert all(not a & b for a, b in combinations(sources, 2))
-
-
-@pytest.mark.parametrize("name", ["edits", "json", "quotes"])
-def test_copying_sets_have_their_share_of_each_category_fit_and_are_answered_by_copying(name: str, tokenizer) -> None:
-    rows = rows_of(name)
-    counts = {split: Counter(row["category"] for row in rows if row["split"] == split) for split in SPLITS}
-    assert all(len(set(each.values())) == 1 and each.keys() == counts["test"].keys() for each in counts.values())
-    assert min(each.total() for each in counts.values()) >= 30 and counts["test"].total() >= 60
-    texts, answers = ([tokenizer(row[key])["input_ids"] for row in rows] for key in ("text", "reference"))
-    assert max(map(len, texts)) + NEW_TOKENS < CONTEXT
-    shares = [sets.copied(text, answer) for text, answer in zip(texts, answers, strict=True)]
-    assert min(shares) >= sets.LEAST_COPIED and sum(shares) / len(shares) > 0.6
 
 
 def test_pair_and_ladder_have_one_tokenizer() -> None:

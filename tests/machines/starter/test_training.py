@@ -1,18 +1,16 @@
-"""A training can be stopped at any moment and goes on to the very same weights; what does not fit is refused."""
+"""A training can be stopped at any moment and goes on to the very same weights; prompts quote nothing that it reads."""
 
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
-import numpy as np
 import pytest
 import torch
-from transformers import AutoTokenizer
 
-from decoding.errors import BadCheckpoint
-from starter.loop import Plan, Training
 from starter.models import build_model, grown, shape
+from starter.prompt_sets import is_fit
+from starter.tokenizer import train_tokenizer
 from tests.machines.starter.tiny import make
 
 pytestmark = pytest.mark.slow
@@ -20,20 +18,14 @@ ROOT = Path(__file__).parents[3]
 TINY = shape(hidden=32, inner=48, layers=1, heads=1, key_heads=1)
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("sources")
+@pytest.fixture
+def corpus(tmp_path) -> Path:
+    folder = tmp_path / "sources"
+    folder.mkdir()
     body = "\n".join(f"    total_{i} = value * {i % 7} + offset" for i in range(20))
     for number in range(60):
         (folder / f"part_{number}.py").write_text(f"def part_{number}(value, offset):\n{body}\n    return value\n")
     return folder
-
-
-@pytest.fixture(scope="module")
-def uninterrupted(corpus, tmp_path_factory) -> Path:
-    out = tmp_path_factory.mktemp("uninterrupted")
-    make_alone(out, corpus)
-    return out
 
 
 def make_alone(out: Path, corpus: Path) -> None:
@@ -50,41 +42,19 @@ def weights(folder: Path) -> bytes:
     return (folder / "model.safetensors").read_bytes()
 
 
-def test_from_nothing_to_a_pair_that_learned_something(uninterrupted):
-    tokenizer = AutoTokenizer.from_pretrained(uninterrupted / "draft")
-    losses = torch.load(uninterrupted / "work" / "target.pt", weights_only=True)["progress"]["losses"]
-    assert losses[-1][1] < 0.7 * np.log(len(tokenizer))
-
-
-def test_a_stopped_training_goes_on_to_the_same_weights(uninterrupted, corpus, tmp_path, capsys):
-    command = [sys.executable, "-m", "tests.machines.starter.tiny", str(tmp_path), str(tmp_path / "work"), str(corpus)]
+def test_a_stopped_training_goes_on_to_the_same_weights(corpus, tmp_path_factory, capsys):
+    whole, out = (tmp_path_factory.mktemp(name) for name in ("whole", "stopped"))
+    make_alone(whole, corpus)
+    command = [sys.executable, "-m", "tests.machines.starter.tiny", str(out), str(out / "work"), str(corpus)]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as training:
         next(line for line in training.stdout if line.startswith("target: step"))
         training.send_signal(signal.SIGTERM)
         assert "the state is saved. The same command goes on from here." in training.stdout.read()
     assert training.returncode == 130
-    make_alone(tmp_path, corpus)
+    make_alone(out, corpus)
     assert "the target goes on from step" in capsys.readouterr().out
     for name in ("target", "draft"):
-        assert weights(tmp_path / name) == weights(uninterrupted / name)
-
-
-def training(folder: Path, vocabulary: int = 50, **plan: float) -> Training:
-    return Training(
-        build_model(TINY, vocabulary, seed=0), Plan(**{"steps": 10, "minutes": 0, "fall": 0.3} | plan), folder / "it.pt"
-    )
-
-
-def test_a_state_that_does_not_fit_is_refused(tmp_path):
-    training(tmp_path, vocabulary=50).save()
-    with pytest.raises(BadCheckpoint, match=r"a tokenizer of 50 tokens, but the one beside it has 60"):
-        training(tmp_path, vocabulary=60).resume()
-    other = shape(hidden=32, inner=64, layers=1, heads=1, key_heads=1)
-    with pytest.raises(BadCheckpoint, match="a model of another shape"):
-        Training(build_model(other, 50, seed=0), Plan(steps=1, minutes=0, fall=0.0), tmp_path / "it.pt").resume()
-    (tmp_path / "it.pt").write_bytes(b"half a file")
-    with pytest.raises(BadCheckpoint, match="cannot be read"):
-        training(tmp_path).resume()
+        assert weights(out / name) == weights(whole / name)
 
 
 def test_a_grown_model_says_what_the_young_one_said():
@@ -94,3 +64,10 @@ def test_a_grown_model_says_what_the_young_one_said():
     grown_up = grown(young, build_model(TINY | {"num_hidden_layers": 5}, 50, seed=1))
     text = torch.arange(20)[None]
     assert torch.allclose(young(text).logits, grown_up(text).logits, atol=1e-5)
+
+
+def test_a_prompt_that_quotes_the_corpus_is_left_out():
+    tokenizer = train_tokenizer(["some letters"], vocabulary=300)
+    text = "a line that stands in the corpus\nanother line that stands there too\n"
+    assert is_fit(text, set(), tokenizer)
+    assert not is_fit(text, set(text.splitlines()), tokenizer)

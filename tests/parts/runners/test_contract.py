@@ -75,19 +75,6 @@ def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -
         tree.extend([1], [-1])
 
 
-def test_texts_of_unlike_lengths_are_read_together(runner: ModelRunner) -> None:
-    """One decodes, one verifies a draft, and one reads a long piece of its prompt."""
-    feeds = [(TEXT[:30], TEXT[30:31], 1), (TEXT[5:9], TEXT[9:14], 5), ([], TEXT[:25], 1)]
-    want = [fresh(runner, [*before, *tokens], need) for before, tokens, need in feeds]
-    runners = runner.model.new_runners(len(feeds))
-    for own, (before, _, _) in zip(runners, feeds, strict=True):
-        if before:
-            own.extend(before)
-    got = extend_all([(own, tokens, need) for own, (_, tokens, need) in zip(runners, feeds, strict=True)])
-    for logits, expected in zip(got, want, strict=True):
-        assert_close(logits, expected)
-
-
 def test_branches_of_several_texts_and_a_text_are_read_together(runner: ModelRunner) -> None:
     runners = runner.model.new_runners(3)
     lengths = ([3, 4, 5], [6])
@@ -125,31 +112,12 @@ def test_trees_and_a_chain_are_read_together(runner: ModelRunner) -> None:
     assert behind.tokens == [*texts[1], 1, 3, 4]
 
 
-def test_a_tensor_of_ids_is_taken(runner: ModelRunner) -> None:
-    want = fresh(runner, TEXT[:9], 3)
-    runner.rewind(0)
-    runner.extend(TEXT[:4])
-    ids = torch.tensor(TEXT[4:9])
-    assert_close(runner.extend(ids, 3), want)
-    ids.zero_()
-    assert runner.tokens == TEXT[:9]
-
-
 def test_a_text_past_the_context_is_refused_in_a_sentence(runner: ModelRunner) -> None:
     runner.extend([1] * runner.context)
     for refused in (lambda: runner.extend([1]), lambda: Chains(runner, [runner.context]).extend([1])):
         with pytest.raises(BadPrompt, match="the model holds"):
             refused()
     assert len(runner.tokens) == runner.context
-
-
-def test_what_makes_no_sense_is_refused(runner: ModelRunner) -> None:
-    runner.extend(TEXT[:5])
-    with pytest.raises(ValueError, match="asked for"):
-        runner.extend([1, 2], need=3)
-    with pytest.raises(ValueError, match="rewind"):
-        runner.rewind(6)
-    assert runner.tokens == TEXT[:5]
 
 
 MOVES = st.one_of(

@@ -22,7 +22,6 @@ from decoding.models.fast import fused, products
 from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
-from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import CASES, LONG, assert_near, played, shape, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
@@ -46,46 +45,17 @@ def clock(kernel_takes: float) -> Any:
 
 
 @pytest.mark.parametrize("model_type", ["mistral", "qwen3"])
-def test_a_pass_with_kernels_is_the_sliced_one(tmp_path: Path, model_type: str) -> None:
+def test_a_pass_with_kernels_is_the_sliced_one_also_of_texts_in_a_slab(tmp_path: Path, model_type: str) -> None:
     """Torch's own launches stand in for kernels."""
     folder = save(tmp_path, model_type, **CASES[model_type])
-    runner = fast_runner(folder, static=True)
+    runner, plain = fast_runner(folder, static=True), fast_runner(folder)
     runner.decoder.kernels = PLAIN
     rehearse(runner)
-    torch.testing.assert_close(walk(runner), walk(fast_runner(folder)), atol=1e-4, rtol=1e-5)
-
-
-def test_texts_in_a_slab_attend_without_a_mask_as_each_does_alone(tmp_path: Path) -> None:
-    folder = save(tmp_path, "mistral", **CASES["mistral"])
-    model = fast_runner(folder, static=True, capturing=Rehearsal()).model
-    model.decoder.kernels = PLAIN
-    runners = model.new_runners(3)
+    torch.testing.assert_close(walk(runner), walk(plain), atol=1e-4, rtol=1e-5)
+    runners = runner.model.new_runners(3)
     for _ in range(2):
-        for got, want in played(runners, fast_runner(folder).model):
+        for got, want in played(runners, plain.model):
             torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-4)
-
-
-def test_a_captured_chain_builds_no_mask_and_a_tree_keeps_its_own(tmp_path: Path) -> None:
-    rows: list[int] = []
-
-    def noted(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
-        rows.append(len(queries))
-        return queries.flatten(1)
-
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    runner.decoder.kernels = Kernels(attend_once=noted)
-    rehearse(runner)
-    runner.extend([1, 2, 3])
-    for _ in range(2):
-        runner.extend([4])
-    with Launches() as seen:
-        rows.clear()
-        runner.extend([5])
-    assert rows == [1] * runner.decoder.shape.layers and not {"masked_fill_", "lt", "ge"} & {*seen.names}
-    rows.clear()
-    for _ in range(3):
-        Chains(runner, [6, 5]).extend([1, 2])
-    assert not rows
 
 
 def test_a_way_to_attend_that_fails_is_not_used_and_is_logged(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -107,10 +107,6 @@ def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
     assert fastest(exact, [torch.float32]).way in ("packed", "plain")
 
 
-def test_tiles_are_no_choice_where_kernels_do_not_take_whole_passes() -> None:
-    assert all(fastest([weight(64, 64)], [torch.float32]).way != "tiled" for _ in range(5))
-
-
 @pytest.mark.parametrize("odd", [float("nan"), 1e5, 1 / 3])
 def test_one_matrix_that_float16_does_not_hold_keeps_its_numbers(odd: float) -> None:
     """A layer beyond those that the layout was chosen on, in a checkpoint that is damaged or only larger there."""

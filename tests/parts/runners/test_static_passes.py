@@ -53,19 +53,6 @@ def test_a_pass_on_an_urgent_stream_has_graphs_of_its_own(tmp_path: Path) -> Non
     assert counts == [8, 16, 16, 16]
 
 
-def test_with_a_verification_those_of_drafts_of_other_lengths_are_captured(tmp_path: Path) -> None:
-    """A stop rule may meet a length that the warm-up did not, and a capture takes longer than many rounds."""
-    folder = save(tmp_path, "llama", **LLAMA)
-    runner, plain = fast_runner(folder, static=True), fast_runner(folder)
-    rehearsal = rehearse(runner)
-    for rows in (5, 5, 1, 8, 2, 7):
-        for each in (runner, plain):
-            each.rewind(min(len(each.tokens), 11))
-        new = TEXT[len(plain.tokens) :][:rows]
-        torch.testing.assert_close(runner.extend(new, rows), plain.extend(new, rows), atol=1e-4, rtol=1e-4)
-        assert rehearsal.recorded in (0, 8)
-
-
 def test_branches_of_several_numbers_share_what_is_captured(tmp_path: Path) -> None:
     """`ssd` prepares for another number of outcomes in each round."""
     folder = save(tmp_path, "llama", **LLAMA)
@@ -83,20 +70,6 @@ def test_branches_of_several_numbers_share_what_is_captured(tmp_path: Path) -> N
     for each in (runner, plain):
         forks[each is plain].adopt(3)
     torch.testing.assert_close(runner.extend([4]), plain.extend([4]), atol=1e-4, rtol=1e-4)
-
-
-@pytest.mark.parametrize("texts", [1, 2])
-def test_a_prompt_that_two_strategies_read_is_not_captured_in_the_time_of_the_second(
-    tmp_path: Path, texts: int
-) -> None:
-    rehearsal = Rehearsal()
-    model = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, capturing=rehearsal).model
-    runner = model.new_runners(2)[0] if texts > 1 else model.new_runner()
-    for need, recorded in ((1, 0), (20, 1)):  # a verification comes again
-        for _ in range(3):
-            runner.rewind(0)
-            runner.extend(TEXT[:20], need)
-        assert rehearsal.recorded == recorded
 
 
 def test_caches_are_freed_with_the_runners_that_hold_them(tmp_path: Path) -> None:
@@ -122,20 +95,6 @@ def test_a_tied_embedding_is_one_tensor_on_a_device(tmp_path: Path) -> None:
         folder, device=torch.device("meta"), static=True, layout=Layout("plain", torch.float32)
     ).decoder
     assert isinstance(decoder.head, Linear) and decoder.head.weight is decoder.embedding
-
-
-def test_storage_grows_once_for_branches_of_many_texts(tmp_path: Path) -> None:
-    """Each growth costs all captures."""
-    runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
-    storages = []
-    for length in (20, 60, 100):
-        runner.rewind(0)
-        runner.extend(TEXT[:length])
-        branches = Chains(runner, [length] * 40)
-        for step in range(20):
-            branches.extend([step] * 40)
-            storages.append(runner.cache.values.data_ptr())
-    assert len(set(storages)) == 2
 
 
 def test_attending_in_steps_rounds_no_scores() -> None:

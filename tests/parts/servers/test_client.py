@@ -79,13 +79,10 @@ ENDLESS = events(*({"content": "a", "tokens": [0], "stop": False} for _ in range
 FAILURES: dict[str, tuple[Script, str]] = {
     "redirect": (refusing(302, headers={"Location": "http://169.254.169.254/"}), "redirect (302), which Drafthouse"),
     "key": (refusing(401, {"error": {"message": "expired"}}), "refuses the request (401). It wants a key"),
-    "another kind of server": (refusing(404), "has no /completion (404), so it is not llama.cpp"),
     "bad request": (refusing(400, {"error": {"message": "no\nsuch field"}}), "It says: no such field"),
     "busy for too long": (refusing(503, {}, {"Retry-After": "3600"}), "wants to be asked again in 3600 s"),
     "half a stream": (torn, "answers is not HTTP/1.1, or not whole: peer closed connection"),
     "no reason": (unfinished, "ended its answer after 4 tokens without saying why"),
-    "no JSON": (streaming(b"data: {oops\n\n"), "an event that is not JSON"),
-    "bad ids": (streaming(*events({"tokens": ["a"], "content": "a"})), "token ids that are not whole numbers"),
     "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
     "no end": (streaming(*ENDLESS), "was asked for 12 tokens and does not end"),
     "other tokenizer": (altered(LLAMA, '"content": "', '"content": "z'), "It has another tokenizer, so it serves"),
@@ -93,7 +90,6 @@ FAILURES: dict[str, tuple[Script, str]] = {
         altered(LLAMA, '"tokens_evaluated": 2', '"tokens_evaluated": 3'),
         "read the prompt as 3 tokens, and the target's tokenizer reads it as 2",
     ),
-    "compressed": (lambda asked: Reply([b"x"], headers={"Content-Encoding": "gzip"}), "compresses its answers"),
 }  # fmt: skip
 
 
@@ -234,16 +230,6 @@ def test_what_a_server_cannot_do_is_refused_before_anything_runs(
         with pytest.raises(BadServer, match=words):
             servers.begin([server_choice(**asked)])
         servers.close()
-
-
-def test_requests_share_a_connection_and_a_closed_one_is_opened_again() -> None:
-    with asking(LLAMA) as (ask, wire):
-        ask("ab", "c", "dd")
-        assert len(wire.connections) == 1
-    script: Script = lambda asked: Reply(LLAMA(asked).pieces, headers={"Connection": "close"})  # noqa: E731
-    with asking(script) as (ask, wire):
-        assert all(len(answer.tokens) == 12 for answer, _ in ask("ab", "c"))
-        assert len(wire.connections) == len(wire.asked)
 
 
 def test_a_run_that_is_given_up_or_cancelled_leaves_no_request_under_way() -> None:
