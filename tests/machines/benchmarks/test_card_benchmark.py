@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 import time
 import tomllib
@@ -98,3 +99,12 @@ def test_a_part_writes_the_rows_that_it_is_named_for(tmp_path: Path, part: str, 
         assert {audit["outcome"] for audit in audits} <= {"identical"}
         if part == "attend":  # the numbers of float64
             assert all(row[way]["off"] < 0.02 for way in ("default", "steps", "math", "without a mask"))
+
+
+def test_the_repository_fits_on_a_machine_that_is_lent() -> None:
+    """Such a machine gets the tracked files, 64 MiB at most."""
+    listed = subprocess.run(["git", "ls-files", "-z"], cwd=_steps.ROOT, capture_output=True)
+    if listed.returncode:
+        pytest.skip("needs a git checkout")
+    files = [_steps.ROOT / os.fsdecode(name) for name in listed.stdout.split(b"\0") if name]
+    assert sum(file.lstat().st_size for file in files if file.exists()) <= 60 * 2**20

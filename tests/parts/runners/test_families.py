@@ -95,6 +95,19 @@ def test_shards_are_read_through_their_index(tmp_path: Path) -> None:
     assert_same(load(folder).runner.extend(TEXT, 9), Reference(folder)(TEXT, 9))
 
 
+def test_a_parent_before_the_text_is_refused(tmp_path: Path) -> None:
+    runner = fast_runner(save(tmp_path, "llama", **LLAMA))
+    runner.extend([1, 2, 3])
+    with pytest.raises(ValueError, match="before the text"):
+        runner.grow().extend([1], [-5])
+
+
+def test_a_prompt_longer_than_one_pass(tmp_path: Path) -> None:
+    folder = save(tmp_path, "llama", **LLAMA | {"max_position_embeddings": 1300})
+    text = torch.randint(0, 97, (1200,), generator=torch.Generator().manual_seed(2)).tolist()
+    assert_same(fast_runner(folder).extend(text, 600), Reference(folder)(text, 600))
+
+
 OLD_SPELLINGS: dict[str, tuple[str, str, dict[str, Any]]] = {
     "theta": ("llama", "rope_parameters", {"rope_theta": 5000.0}),
     "llama3": (
