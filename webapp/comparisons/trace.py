@@ -137,5 +137,5 @@ def group(comparison: UUID) -> str:
 
 
 def nudge(comparison: UUID) -> None:
-    """Nudge the watchers once a change is committed: of the trace, a sample, or the job."""
+    """Nudge watchers once a change of the trace or a sample is committed. Moves of the job wait for the next look."""
     nudges.nudge(group(comparison))
