@@ -156,3 +156,13 @@ def test_memory_that_runs_out_on_one_prompt_costs_the_samples_of_that_prompt_alo
     broken = {key.prompt.id: str(answer) for key, answer in answers if isinstance(answer, OutOfMemory)}
     assert [*broken] == ["long"] and "not enough memory for prompt long under " in broken["long"]
     assert {key.prompt.id for key, answer in answers if isinstance(answer, SampleResult)} == {p.id for p in PROMPTS}
+
+
+def test_a_sample_says_how_many_passes_were_captured_in_its_time(tmp_path: Path) -> None:
+    config = models.LLAMA | {"vocab_size": len(LETTERS)}
+    rehearsal = Rehearsal()
+    runner = models.fast_runner(models.save(tmp_path, "llama", **config), static=True, capturing=rehearsal)
+    ready = dataclasses.replace(pair(), target=runner, dtype=torch.float32)
+    made = comparison(pair=ready, prompts=PROMPTS[:2], choices=parse_choices("autoregressive"))
+    first, second = made.run()  # without a warm-up
+    assert (first.captures, second.captures) == (rehearsal.recorded, 0) and first.captures
