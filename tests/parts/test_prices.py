@@ -107,6 +107,20 @@ def test_every_sample_of_a_run_and_of_its_resumption_uses_the_prices_that_it_sto
     assert drafted(comparison, {}) == before
 
 
+def test_a_run_weighs_what_its_strategies_ask_for_and_nothing_else(recorded) -> None:
+    ready, texts = recorded
+    ready.hold("ours", carded(texts, COSTS))
+    plain, priced = choose("static"), choose("disco", {"classifier": "ours"})
+    some = prompts(3, seed=9)
+    assert weighing.settle_prices(Measurement(ready, some, [plain], SHARED), {}) == {}
+    found = weighing.settle_prices(Measurement(ready, some, [plain, priced], SHARED), {})
+    assert set(found) == {"ours"} and set(found["ours"]["rules"]) == {PRICED, COPIED}
+    again = Prices.from_dict(json.loads(json.dumps(found["ours"])))
+    assert again == ready.classifier("ours").prices
+    assert again.costs["target"][1] > 0 and len(again.costs["target"]) > max(weighing.LENGTHS)
+    assert again.rules[PRICED].doubt >= 0.15
+
+
 def test_a_prompt_that_breaks_the_model_leaves_the_cards_prices_and_says_so(recorded) -> None:
     ready, told = fragile(), list[str]()
     ready.hold("ours", carded(recorded[1], COSTS))
