@@ -37,8 +37,8 @@ def record_texts(
     cancelled: Callable[[], bool] = never,
 ) -> list[Recording]:
     """Return one recording per prompt, in their order; fewer after a cancellation. An unusable prompt is refused before
-    any text is written. `texts` are those that a run of the same settings wrote. A `tail_depth` of 0
-    records no tails. Of a target alone, there is no draft to record along the texts."""
+    any text is written. `texts`, by prompt, are of a run with the same settings. A `tail_depth` of 0 records
+    no tails. A target alone has no draft to record along the texts."""
     if pair.bridge:
         require_scores(pair.bridge.method, "A recording")
     writer = (WRITER if sampling.fixes_the_text else DEEP_WRITER) if pair.draft else COPIER
