@@ -75,7 +75,7 @@ def _seconds_left(job: Job, part_s: float | None) -> int | None:
 
 
 def group(job: UUID) -> str:
-    """Name of the group that a nudge wakes: the watchers of this job."""
+    """Name of the group that a nudge wakes: the watchers of this job, and of the comparison that it carries out."""
     return f"job.{job.hex}"
 
 
