@@ -148,7 +148,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
     """Begin a sample anew. Delete what an earlier attempt left unfinished."""
     jobs.require_lease(job)
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
-    log.nudge(job.pk)
+    log.announce(job.pk)
     made = {"attempt": job.attempt, "worker": job.worker, "device": device}
     return Sample.objects.create(team_id=run.team_id, run=run, prompt=prompt, repeat=repeat, created=Now(), **made)
 
@@ -168,7 +168,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
     if not written:
         raise Conflict("This sample is finished already, or was begun anew by another attempt.", code="sample-is-over")
     trace.compact(sample=sample)
-    log.nudge(job.pk)
+    log.announce(job.pk)
 
 
 @transaction.atomic
@@ -177,7 +177,7 @@ def audit_samples(*, job: Job, numbers: Mapping[Sample, Mapping[str, Any]]) -> N
     jobs.require_lease(job)
     for sample, audited in numbers.items():
         Sample.objects.filter(pk=sample.pk).exclude(finished=None).update(numbers=dict(audited))
-    log.nudge(job.pk)
+    log.announce(job.pk)
 
 
 @transaction.atomic
@@ -185,4 +185,4 @@ def drop_unfinished(*, job: Job) -> None:
     """Delete unfinished samples: nobody decodes them any more."""
     jobs.require_lease(job)
     Sample.objects.filter(run__comparison__job=job, finished=None).delete()
-    log.nudge(job.pk)
+    log.announce(job.pk)

@@ -1,8 +1,8 @@
 """The only module that reads and writes traces. Live page, late joiner, replay, export and API read here, each from a
 cursor of its own.
 
-The log in the database is the truth. A nudge on the channel layer only says that there is something new to read: a lost
-one costs a moment, never an event.
+The log in the database is the truth. What is announced on the channel layer only says that there is something new to
+read: if it is lost, that costs a moment, never an event.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from django.db.models import Count, Max, Q
 
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import columns, columns_of, pack
-from webapp.core.subscriptions import NewsSource
+from webapp.core.news import NewsSource
 from webapp.jobs import log
 
 SAMPLES_AT_ONCE = 100  # in one query
@@ -38,7 +38,7 @@ class TracePart:
 def append(
     *, sample: Sample, first_seq: int, events: list[dict[str, Any]], words: Mapping[int, str] | None = None
 ) -> None:
-    """Write consecutive events, then nudge. Writing them again does no harm."""
+    """Write consecutive events, then announce them. Writing them again does no harm."""
     chunk = TraceChunk(
         sample=sample,
         first_seq=first_seq,
@@ -47,7 +47,7 @@ def append(
         words={str(token): text for token, text in (words or {}).items()},
     )
     TraceChunk.objects.bulk_create([chunk], ignore_conflicts=True)
-    log.nudge(sample.run.comparison.job_id)
+    log.announce(sample.run.comparison.job_id)
 
 
 def read(*, sample: Sample, after: int, limit: int) -> TracePart:

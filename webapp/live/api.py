@@ -24,10 +24,10 @@ from webapp.core import holding
 from webapp.core.api import Nouns
 from webapp.core.conditions import Conditions
 from webapp.core.holding import Waiting
+from webapp.core.news import NewsSource
 from webapp.core.problems import Invalid
 from webapp.core.proxies import address_of
 from webapp.core.rest import WAIT, number
-from webapp.core.subscriptions import NewsSource
 from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.live import tickets

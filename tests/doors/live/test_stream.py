@@ -11,7 +11,7 @@ from django.utils import timezone
 from tests.kit import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
-from webapp.core import subscriptions
+from webapp.core import news
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.live.watch import Watch
@@ -55,7 +55,7 @@ async def test_who_joins_late_is_told_everything_and_then_what_comes(sample, bob
 
 
 async def test_a_move_of_the_job_is_told_at_once(comparison, monkeypatch, bob):
-    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 3600)
+    monkeypatch.setattr(news, "LOOK_AGAIN", 3600)
     await bob.open()
     await bob.until(lambda bob: bob.heard("comparison"))
     await sync_to_async(jobs.claim)(worker="w1", queues=["cpu"])
@@ -63,8 +63,8 @@ async def test_a_move_of_the_job_is_told_at_once(comparison, monkeypatch, bob):
     await bob.leave()
 
 
-async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
-    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
+async def test_a_lost_announcement_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
+    monkeypatch.setattr(news, "LOOK_AGAIN", 0.2)
     await bob.open()
     await bob.until(lambda bob: bob.heard("samples"))
     chunk = TraceChunk(sample=sample, first_seq=1, last_seq=2, events=events(1, 2))
