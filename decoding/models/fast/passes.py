@@ -260,9 +260,8 @@ class StaticPass:
         return self._ways()[self._way](layer, queries)
 
     def _ways(self) -> list[Way]:
-        kernels = self._decoder.kernels
-        own = [way for way in (kernels.attend, kernels.attend_once) if way and self._is_chain]  # a tree needs its mask
-        return self._masked_ways() + [partial(self._without_mask, way) for way in own]
+        attend = self._decoder.kernels.attend if self._is_chain else None  # a tree needs its mask
+        return self._masked_ways() + ([partial(self._without_mask, attend)] if attend else [])
 
     def _masked_ways(self) -> list[Way]:
         return [partial(self._masked, way) for way in (attend_at_once, attend_in_steps)]

@@ -30,7 +30,7 @@ ROOT = Path(__file__).parents[3]
 CPU = torch.device("cpu")
 TILES = {rows: dict.fromkeys(("qkv", "out", "inner", "down", "head"), 16) for rows in products.ROWS}
 PLAIN = Kernels(
-    gate=silu_gate, norm=fused.rms_norm, place=fused.place, attend=attend_chains, attend_once=attend_chains,
+    gate=silu_gate, norm=fused.rms_norm, place=fused.place, attend=attend_chains,
     product=fused.product, tiles=TILES,
 )  # fmt: skip
 LAYOUT = Layout("plain", torch.bfloat16, is_fused=True)
@@ -255,16 +255,14 @@ for dtype, width, size, tile in (torch.bfloat16, 280, 84, 32), (torch.float16, 2
         print(fused.is_right(ours, plain, (given, residual)))
         print(torch.equal(ours(given[1:2], residual[1:2].clone()), ours(given, residual.clone())[1:2]))
 
-# One row of each text of a slab and several, grouped heads and one head for each, with and without a window, in two
-# launches and in one, which leaves zeros to the next.
-arrived = torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device=device)
-for dtype, form, window, which, counted in (
-    (torch.float32, narrow, fused.WINDOW, 2, arrived), (torch.float16, narrow, None, 0, arrived),
-    (torch.bfloat16, wide, None, 2, None), (torch.bfloat16, narrow, fused.WINDOW, 3, arrived),
+# One row of each text of a slab and several, grouped heads and one head for each, with and without a window.
+for dtype, form, window, which in (
+    (torch.float32, narrow, fused.WINDOW, 2), (torch.float16, narrow, None, 0),
+    (torch.bfloat16, wide, None, 2), (torch.bfloat16, narrow, fused.WINDOW, 3),
 ):
     tried = fused.attend_trials(form, Layout("plain", dtype, is_fused=True), device)[which]
-    ours, plain = lambda *of: triton_kernels.attend(*of, window, counted), lambda *of: attend_chains(*of, window)
-    print(fused.is_right(ours, plain, tried) and not arrived.any())
+    ours, plain = lambda *of: triton_kernels.attend(*of, window), lambda *of: attend_chains(*of, window)
+    print(fused.is_right(ours, plain, tried))
 """
 
 
@@ -294,7 +292,7 @@ from decoding.models.fast import triton_kernels
 
 LIMITS = {"80": (166912, False), "89": (101376, False), "90": triton_kernels.HOPPER}  # A100, L4, H100
 ITEMS = {"bf16": 2, "fp16": 2, "fp32": 4}
-POINTERS = {"positions": "*i64", "slots": "*i64", "ids": "*i32", "arrived": "*i32"}
+POINTERS = {"positions": "*i64", "slots": "*i64", "ids": "*i32"}
 POINTERS |= dict.fromkeys(("turns", "head_norm", "found", "weights", "scores", "tops"), "*fp32")
 LONG = ("queries", "storage", "heads", "both", "out", "given", "weight", "bias", "norm")
 
@@ -313,13 +311,12 @@ def compiled(target, kernel, dtype, out=None, stages=3, **constants):
     )
     print(made.metadata.shared <= LIMITS[target][0] and len(made.asm["cubin"]) > 0)
 
-def attention(target, dtype, width, rows, *arrived):
+def attention(target, dtype, width, rows):
     keys, stages = triton_kernels.keys_and_stages(rows, width, ITEMS[dtype], *LIMITS[target])
-    sizes = {"WIDTH": width, "PADDED": width, "ROWS": rows, "BLOCK": keys} | dict.fromkeys(arrived)
+    sizes = {"WIDTH": width, "PADDED": width, "ROWS": rows, "BLOCK": keys}
     compiled(target, triton_kernels._attend_to_part, dtype, stages=stages, **sizes)
 
-# Each form once, on the card whose shared memory it fills most. In one launch, and in two where `arrived` is None.
-attention("90", "fp16", 64, 16, "arrived")
+# Each form once, on the card whose shared memory it fills most.
 for form in (("90", "bf16", 256, 64), ("80", "bf16", 256, 64), ("80", "fp32", 256, 16), ("89", "bf16", 256, 64)):
     attention(*form)
 for parts in (1, 64):  # of scores
@@ -342,7 +339,7 @@ for dtype, tile, bias, adds in (("bf16", 16, True, False), ("fp16", 32, False, T
 @pytest.mark.slow
 def test_all_of_tritons_kernels_compile_for_gpus(tmp_path: Path) -> None:
     """No GPU is needed for that."""
-    assert run(COMPILED, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * (5 + 3 + 4 + 2 + 2 + 2)
+    assert run(COMPILED, TRITON_CACHE_DIR=str(tmp_path)).split() == ["True"] * (4 + 3 + 4 + 2 + 2 + 2)
 
 
 class Launches(TorchDispatchMode):
