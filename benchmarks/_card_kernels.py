@@ -97,10 +97,10 @@ def attend(card: Card) -> None:
 
 
 def _attend(card: Card, queries: Tensor, storage: Tensor) -> None:
-    """Hide the first and the last quarter, as a window and a half-filled bucket do."""
+    """Hide the last quarter, as a bucket does that is not full."""
     keys, values = storage.unbind(0)
     rows, slots = queries.shape[1], keys.shape[1]
-    seen = slice(slots // 4, slots * 3 // 4)
+    seen = slice(0, slots * 3 // 4)
     mask = torch.full((rows, slots), float("-inf"), device=card.device, dtype=queries.dtype)
     mask[:, seen] = 0
     scores = queries.double() @ keys.double().transpose(1, 2) * queries.shape[-1] ** -0.5 + mask.double()
@@ -141,7 +141,7 @@ def _split(storage: Tensor, seen: slice, rows: int) -> Attend:
 
     def split(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         dealt = queries.transpose(0, 1).reshape(rows, -1, queries.shape[2])
-        mixed: Tensor = triton_kernels.attend(dealt, texts, positions, seen.stop - seen.start)
+        mixed: Tensor = triton_kernels.attend(dealt, texts, positions)
         return mixed.view(rows * GROUP, -1, queries.shape[2]).transpose(0, 1)
 
     return split

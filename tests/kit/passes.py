@@ -16,7 +16,6 @@ LONG = LLAMA | {"max_position_embeddings": 700}
 TEXT = torch.randint(0, 97, (650,), generator=torch.Generator().manual_seed(2)).tolist()
 CASES = {
     "llama": LONG,
-    "mistral": LONG | {"sliding_window": 300},
     "qwen3": LONG | {"head_dim": 8},
     "gpt2": GPT2 | {"n_positions": 700},
 }

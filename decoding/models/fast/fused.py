@@ -31,7 +31,6 @@ NAMES = "gate", "norm", "best", "place", "attend"
 NO_TILES: Mapping[str, int] = MappingProxyType({})
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
 FEWEST = 16  # slots, of a text that attention is not divided for
-WINDOW = 20  # that attention is tried with: one key too many shows
 LONGEST_REASON = 300
 CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
 
@@ -102,9 +101,7 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
         ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
         refusals["place"] = why_not(ours, torchs, tried_place, capturing)
     refusals["attend"] = _first(
-        why_wrong(partial(triton_kernels.attend, window=window), partial(attend_chains, window=window), tried)
-        for window in {window and WINDOW for window in shape.windows}
-        for tried in attend_trials(shape, layout, device)
+        why_wrong(triton_kernels.attend, attend_chains, tried) for tried in attend_trials(shape, layout, device)
     )
     if layout.dtype == torch.float32:
         refusals["product"] = "It is for 16-bit weights."

@@ -71,16 +71,16 @@ class Lean:
 
 
 def has_few(part: Rows) -> bool:
-    return part.is_plain and part.count <= FEW
+    return part.tree_mask is None and part.count <= FEW
 
 
 def is_short(part: Rows) -> bool:
-    return part.is_plain and part.start + part.count <= SHORT
+    return part.tree_mask is None and part.start + part.count <= SHORT
 
 
 def is_small(part: Rows) -> bool:
     """Say whether this is a small tree, or a step of a few branches."""
-    return part.common_mask is not None and part.count <= BRANCHES
+    return part.tree_mask is not None and part.count <= BRANCHES
 
 
 @dataclass(frozen=True)
@@ -190,7 +190,7 @@ class Space:
         for part in parts:
             end = first + part.count
             if takes(part):
-                mask = None if part.is_plain else part.common_mask
+                mask = part.tree_mask
                 hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
                 texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
                 longest = max(longest, part.start + part.count)

@@ -35,7 +35,6 @@ class Shape:
     norm_eps: float
     tied: bool  # the output layer is the embedding
     rope: Mapping[str, Any] | None  # None: positions are learned
-    windows: tuple[int | None, ...]  # per layer: how many tokens back it looks, itself included; None is all
 
     @property
     def group(self) -> int:
@@ -61,16 +60,17 @@ def shape_of(config: Config) -> Shape | None:
     return shape if known and whole else None
 
 
-def _llama_like(config: Config, layer_windows: Callable[[Config, int], tuple[int | None, ...]]) -> Shape:
+def _llama_like(config: Config) -> Shape:
     heads = int(config["num_attention_heads"])
-    hidden = int(config["hidden_size"])
-    layers = int(config["num_hidden_layers"])
+    hidden, context = int(config["hidden_size"]), int(config["max_position_embeddings"])
     family = str(config["model_type"])
+    if (window := _window(family, config)) and int(window) < context:
+        raise ValueError("only attention to the whole text")
     return Shape(
         family=family,
         vocab_size=int(config["vocab_size"]),
-        context=int(config["max_position_embeddings"]),
-        layers=layers,
+        context=context,
+        layers=int(config["num_hidden_layers"]),
         hidden=hidden,
         heads=heads,
         kv_heads=int(config.get("num_key_value_heads") or heads),
@@ -80,7 +80,6 @@ def _llama_like(config: Config, layer_windows: Callable[[Config, int], tuple[int
         norm_eps=float(config.get("rms_norm_eps", 1e-6)),
         tied=bool(config.get("tie_word_embeddings", False)),
         rope=_rope(config),
-        windows=layer_windows(config, layers),
     )
 
 
@@ -103,24 +102,11 @@ def _rope(config: Config) -> Mapping[str, Any]:
     return rope
 
 
-def _no_windows(config: Config, layers: int) -> tuple[int | None, ...]:
-    return (None,) * layers
-
-
-def _mistral_windows(config: Config, layers: int) -> tuple[int | None, ...]:
-    window = config.get("sliding_window", 4096)
-    return (int(window) if window else None,) * layers
-
-
-def _qwen_windows(config: Config, layers: int) -> tuple[int | None, ...]:
-    window = config.get("sliding_window") if config.get("use_sliding_window") else None
-    first = int(config.get("max_window_layers", 28))
-    kinds = config.get("layer_types") or [
-        "sliding_attention" if i >= first else "full_attention" for i in range(layers)
-    ]
-    if len(kinds) != layers:
-        raise ValueError("one type for each layer")
-    return tuple(int(window) if window and kind == "sliding_attention" else None for kind in kinds)
+def _window(family: str, config: Config) -> Any:
+    """How many tokens some layers look back; nothing if all see the whole text."""
+    if family == "mistral":
+        return config.get("sliding_window", 4096)
+    return config.get("sliding_window") if family != "llama" and config.get("use_sliding_window") else None
 
 
 def _gpt2(config: Config) -> Shape:
@@ -143,15 +129,11 @@ def _gpt2(config: Config) -> Shape:
         norm_eps=float(config.get("layer_norm_epsilon", 1e-5)),
         tied=bool(config.get("tie_word_embeddings", True)),
         rope=None,
-        windows=(None,) * layers,
     )
 
 
 _FAMILIES: dict[str, Callable[[Config], Shape]] = {
-    "llama": lambda config: _llama_like(config, _no_windows),
-    "mistral": lambda config: _llama_like(config, _mistral_windows),
-    "qwen2": lambda config: _llama_like(config, _qwen_windows),
-    "qwen3": lambda config: _llama_like(config, _qwen_windows),
+    **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3"), _llama_like),
     "gpt2": _gpt2,
 }
 

@@ -69,7 +69,7 @@ def place(
     return queries
 
 
-def attend(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+def attend(queries: Tensor, storage: Tensor, positions: Tensor) -> Tensor:
     """Attend in chains, as `attention.AttendChains` says. Programs read only the keys that their rows see, each a part
     of them; a second launch combines what they found."""
     rows, heads, width = queries.shape
@@ -86,7 +86,7 @@ def attend(queries: Tensor, storage: Tensor, positions: Tensor, window: int | No
     out = torch.empty(rows, heads * width, dtype=storage.dtype, device=queries.device)
     _attend_to_part[(texts * kv_heads, parts, triton.cdiv(own, block))](
         queries, storage, positions, found, weights, rows // texts, heads // kv_heads, kv_heads,
-        window or slots, width**-0.5, queries.stride(0), *storage.stride()[:4],
+        width**-0.5, queries.stride(0), *storage.stride()[:4],
         WIDTH=width, PADDED=padded, ROWS=block, BLOCK=keys, num_stages=stages,
     )  # fmt: skip
     _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
@@ -153,9 +153,9 @@ def _limits(device: torch.device) -> tuple[int, bool]:
     return int(properties["max_shared_mem"]), torch.cuda.get_device_capability(device)[0] == 9
 
 
-@triton.jit(do_not_specialize=["rows", "group", "kv_heads", "window"])
+@triton.jit(do_not_specialize=["rows", "group", "kv_heads"])
 def _attend_to_part(
-    queries, storage, positions, found, weights, rows, group, kv_heads, window, scale, by_row, by_kind,
+    queries, storage, positions, found, weights, rows, group, kv_heads, scale, by_row, by_kind,
     by_head, by_text, by_slot, WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     text, head = (tl.program_id(0) // kv_heads).to(tl.int64), (tl.program_id(0) % kv_heads).to(tl.int64)
@@ -164,7 +164,7 @@ def _attend_to_part(
     row = text * rows + number // group
     place = number % group * kv_heads + head  # of the query among the row's
     position = tl.load(positions + row, mask=is_row, other=-1).to(tl.int32)
-    begin, end = _part(position, is_row, window, BLOCK)
+    begin, end = _part(position, BLOCK)
     column = tl.arange(0, PADDED)
     inside = column < WIDTH
     is_number = is_row[:, None] & inside[None, :]
@@ -178,8 +178,7 @@ def _attend_to_part(
         is_there = (slot < end)[:, None] & inside[None, :]
         key = tl.load(there, mask=is_there, other=0.0)
         value = tl.load(there + by_kind, mask=is_there, other=0.0)
-        age = position[:, None] - slot[None, :]
-        is_seen = (age >= 0) & (age < window) & (slot < end)[None, :]
+        is_seen = (slot[None, :] <= position[:, None]) & (slot < end)[None, :]
         top, total, mixed = _attend_to_block(query, key, value, is_seen, scale, top, total, mixed)
     count = tl.num_programs(0).to(tl.int64) * rows * group  # of all queries
     own = tl.program_id(1) * count + row * group * kv_heads + place
@@ -189,12 +188,11 @@ def _attend_to_part(
 
 
 @triton.jit
-def _part(position, is_row, window, BLOCK: tl.constexpr):
+def _part(position, BLOCK: tl.constexpr):
     """Divide the keys that these rows see into whole blocks for each program, and return where this one's lie."""
     end = tl.max(position, 0) + 1
-    first = tl.maximum(tl.min(tl.where(is_row, position, end), 0) - window + 1, 0)
-    each = tl.cdiv(tl.cdiv(end - first, tl.num_programs(1)), BLOCK) * BLOCK
-    begin = first + tl.program_id(1) * each
+    each = tl.cdiv(tl.cdiv(end, tl.num_programs(1)), BLOCK) * BLOCK
+    begin = tl.program_id(1) * each
     return begin, tl.minimum(begin + each, end)
 
 

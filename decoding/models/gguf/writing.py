@@ -39,16 +39,14 @@ def architecture_of(folder: ModelFolder) -> str:
             "Use llama.cpp's convert_hf_to_gguf.py."
         )
     architecture = ARCHITECTURES[shape.family]
-    if reason := _difference(shape, architecture, folder.context or shape.context):
+    if reason := _difference(shape, architecture):
         raise BadExport(f"{folder.path} {reason}, which llama.cpp's architecture {architecture} does not do.")
     return architecture
 
 
-def _difference(shape: Shape, architecture: str, context: int) -> str | None:
+def _difference(shape: Shape, architecture: str) -> str | None:
     """Say what the model does and the architecture does not."""
     rope = shape.rope or {}
-    if any(window is not None and window < context for window in shape.windows):
-        return f"looks back {min(filter(None, shape.windows)):,} tokens in some layers"
     if shape.activation not in ACTIVATIONS:
         return f"has the activation {shape.activation}"
     if architecture == "qwen2" and shape.heads * shape.head_dim != shape.hidden:

@@ -7,7 +7,6 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -44,7 +43,7 @@ def clock(kernel_takes: float) -> Any:
     return made
 
 
-@pytest.mark.parametrize("model_type", ["mistral", "qwen3"])
+@pytest.mark.parametrize("model_type", ["llama", "qwen3"])
 def test_a_pass_with_kernels_is_the_sliced_one_also_of_texts_in_a_slab(tmp_path: Path, model_type: str) -> None:
     """Torch's own launches stand in for kernels."""
     folder = save(tmp_path, model_type, **CASES[model_type])
@@ -104,25 +103,19 @@ def test_a_kernel_that_is_wrong_or_breaks_is_not_used_however_fast() -> None:
     assert why_not(in_slab(breaks), place, of_place, clock(0.1)) == "SyntaxError: at 24:8: no compiler"
 
 
-def sees_what_follows(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
-    return attend_chains(queries, storage, positions + 1, None)
+def sees_what_follows(queries: Tensor, storage: Tensor, positions: Tensor) -> Tensor:
+    return attend_chains(queries, storage, positions + 1)
 
 
-def sees_too_far_back(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
-    return attend_chains(queries, storage, positions, window and window + 1)
-
-
-def reads_the_first_text(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
-    return attend_chains(queries, storage[:, :, :1].expand_as(storage), positions, window)
+def reads_the_first_text(queries: Tensor, storage: Tensor, positions: Tensor) -> Tensor:
+    return attend_chains(queries, storage[:, :, :1].expand_as(storage), positions)
 
 
 def test_attention_that_is_wrong_or_breaks_is_not_used() -> None:
-    window = fused.WINDOW
     tried = fused.attend_trials(shape(), LAYOUT, CPU)
-    plain = partial(attend_chains, window=window)
-    assert not any(why_wrong(plain, plain, one) for one in tried)
-    for wrong in (sees_what_follows, sees_too_far_back, reads_the_first_text, breaks):
-        assert any(why_wrong(partial(wrong, window=window), plain, one) for one in tried)
+    assert not any(why_wrong(attend_chains, attend_chains, one) for one in tried)
+    for wrong in (sees_what_follows, reads_the_first_text, breaks):
+        assert any(why_wrong(wrong, attend_chains, one) for one in tried)
 
 
 def multiplying(tmp_path: Path, dtype: str = "bfloat16", **changed: Any) -> Any:
@@ -255,14 +248,12 @@ for dtype, width, size, tile in (torch.bfloat16, 280, 84, 32), (torch.float16, 2
         print(fused.is_right(ours, plain, (given, residual)))
         print(torch.equal(ours(given[1:2], residual[1:2].clone()), ours(given, residual.clone())[1:2]))
 
-# One row of each text of a slab and several, grouped heads and one head for each, with and without a window.
-for dtype, form, window, which in (
-    (torch.float32, narrow, fused.WINDOW, 2), (torch.float16, narrow, None, 0),
-    (torch.bfloat16, wide, None, 2), (torch.bfloat16, narrow, fused.WINDOW, 3),
+# One row of each text of a slab and several, grouped heads and one head for each.
+for dtype, form, which in (
+    (torch.float32, narrow, 2), (torch.float16, narrow, 0), (torch.bfloat16, wide, 2), (torch.bfloat16, narrow, 3),
 ):
     tried = fused.attend_trials(form, Layout("plain", dtype, is_fused=True), device)[which]
-    ours, plain = lambda *of: triton_kernels.attend(*of, window), lambda *of: attend_chains(*of, window)
-    print(fused.is_right(ours, plain, tried))
+    print(fused.is_right(triton_kernels.attend, attend_chains, tried))
 """
 
 

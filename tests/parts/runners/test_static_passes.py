@@ -26,7 +26,7 @@ from tests.kit.waiting import refusing_waits
 
 
 @on_a_gpu
-@pytest.mark.parametrize("model_type", ["mistral", "gpt2"])
+@pytest.mark.parametrize("model_type", ["llama", "gpt2"])
 def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str, device: torch.device) -> None:
     """Each input lies where the recorded launches look for it, also after the storage has grown."""
     folder = save(tmp_path, model_type, **CASES[model_type])
@@ -185,7 +185,7 @@ def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Pat
 def test_replayed_passes_of_a_slab_are_those_of_each_text_alone(tmp_path: Path, device: torch.device) -> None:
     """With the kernels that were chosen, and with torch's launches. The next texts in the same places, and those that
     outgrow theirs once more, need no new captures."""
-    folder, capturing = save(tmp_path, "mistral", **CASES["mistral"]), Rehearsal() if device.type == "cpu" else None
+    folder, capturing = save(tmp_path, "llama", **CASES["llama"]), Rehearsal() if device.type == "cpu" else None
     model = fast_runner(folder, device=device, static=True, dtype="float32", capturing=capturing).model
     plain, close = fast_runner(folder).model, 1e-4 if capturing else 1e-3
     for kernels in (model.decoder.kernels, Kernels()):
