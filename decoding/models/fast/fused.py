@@ -87,19 +87,14 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     except ImportError as error:  # torch brings Triton along for GPUs, not on every system
         return Kernels(unused=dict.fromkeys((*NAMES, "product"), reason(error)))
     device, refusals = capturing.device, dict[str, str | None]()
-    if shape.family != "gpt2":
-        norm, plain = (partial(each, eps=shape.norm_eps) for each in (triton_kernels.norm, rms_norm))
-        refusals["norm"] = why_not(norm, plain, norm_trial(shape, layout, device), capturing)
+    norm, plain = (partial(each, eps=shape.norm_eps) for each in (triton_kernels.norm, rms_norm))
+    refusals["norm"] = why_not(norm, plain, norm_trial(shape, layout, device), capturing)
     is_used = best_on(device) is triton_kernels.best
     refusals["best"] = None if is_used else why_wrong_best(triton_kernels.best, device)
-    if shape.activation in ("silu", "swish"):
-        tried_gate = gate_trial(shape, layout, device)
-        refusals["gate"] = why_not(triton_kernels.gate, silu_gate, tried_gate, capturing)
-    if shape.rope is not None:
-        tried_place = place_trial(shape, layout, device)
-        normed = partial(partial, head_norm=head_norm_trial(shape, device), eps=shape.norm_eps)
-        ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
-        refusals["place"] = why_not(ours, torchs, tried_place, capturing)
+    refusals["gate"] = why_not(triton_kernels.gate, silu_gate, gate_trial(shape, layout, device), capturing)
+    normed = partial(partial, head_norm=head_norm_trial(shape, device), eps=shape.norm_eps)
+    ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
+    refusals["place"] = why_not(ours, torchs, place_trial(shape, layout, device), capturing)
     refusals["attend"] = _first(
         why_wrong(triton_kernels.attend, attend_chains, tried) for tried in attend_trials(shape, layout, device)
     )

@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,7 @@ ROPE_NEEDS = {
     "llama3": frozenset({"factor", "low_freq_factor", "high_freq_factor"}),
     "yarn": frozenset({"factor"}),
 }
-GELU_TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")
-ACTIVATIONS = ("silu", "swish", "gelu", "relu", *GELU_TANH)
+FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
 
 @dataclass(frozen=True)
@@ -31,10 +30,9 @@ class Shape:
     kv_heads: int
     head_dim: int
     inner: int  # width of the feed-forward part
-    activation: str
     norm_eps: float
     tied: bool  # the output layer is the embedding
-    rope: Mapping[str, Any] | None  # None: positions are learned
+    rope: Mapping[str, Any]
 
     @property
     def group(self) -> int:
@@ -48,24 +46,24 @@ class Shape:
 
 def shape_of(config: Config) -> Shape | None:
     """The shape of a model that the fast decoder runs exactly, or None."""
-    read = _FAMILIES.get(str(config.get("model_type")))
-    if read is None or config.get("quantization_config"):
+    if config.get("model_type") not in FAMILIES or config.get("quantization_config"):
         return None
     try:
-        shape = read(config)
+        shape = _read(config)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None  # transformers says what is wrong with such a config
-    known = shape.activation in ACTIVATIONS and (shape.rope is None or shape.rope["rope_type"] in ROPES)
-    whole = shape.heads % shape.kv_heads == 0 and shape.head_dim % 2 == 0
-    return shape if known and whole else None
+    is_whole = shape.heads % shape.kv_heads == 0 and shape.head_dim % 2 == 0
+    return shape if is_whole and shape.rope["rope_type"] in ROPES else None
 
 
-def _llama_like(config: Config) -> Shape:
+def _read(config: Config) -> Shape:
     heads = int(config["num_attention_heads"])
     hidden, context = int(config["hidden_size"]), int(config["max_position_embeddings"])
     family = str(config["model_type"])
     if (window := _window(family, config)) and int(window) < context:
         raise ValueError("only attention to the whole text")
+    if config.get("hidden_act", "silu") not in ("silu", "swish"):
+        raise ValueError("only SiLU")
     return Shape(
         family=family,
         vocab_size=int(config["vocab_size"]),
@@ -76,7 +74,6 @@ def _llama_like(config: Config) -> Shape:
         kv_heads=int(config.get("num_key_value_heads") or heads),
         head_dim=int(config.get("head_dim") or (128 if family == "qwen3" else hidden // heads)),
         inner=int(config["intermediate_size"]),
-        activation=str(config.get("hidden_act", "silu")),
         norm_eps=float(config.get("rms_norm_eps", 1e-6)),
         tied=bool(config.get("tie_word_embeddings", False)),
         rope=_rope(config),
@@ -109,54 +106,9 @@ def _window(family: str, config: Config) -> Any:
     return config.get("sliding_window") if family != "llama" and config.get("use_sliding_window") else None
 
 
-def _gpt2(config: Config) -> Shape:
-    if config.get("scale_attn_by_inverse_layer_idx") or not config.get("scale_attn_weights", True):
-        raise ValueError("only attention scaled by the head's width")
-    if config.get("add_cross_attention"):
-        raise ValueError("only decoders")
-    hidden, heads, layers = int(config["n_embd"]), int(config["n_head"]), int(config["n_layer"])
-    return Shape(
-        family="gpt2",
-        vocab_size=int(config["vocab_size"]),
-        context=int(config.get("n_positions", 1024)),
-        layers=layers,
-        hidden=hidden,
-        heads=heads,
-        kv_heads=heads,
-        head_dim=hidden // heads,
-        inner=int(config.get("n_inner") or 4 * hidden),
-        activation=str(config.get("activation_function", "gelu_new")),
-        norm_eps=float(config.get("layer_norm_epsilon", 1e-5)),
-        tied=bool(config.get("tie_word_embeddings", True)),
-        rope=None,
-    )
-
-
-_FAMILIES: dict[str, Callable[[Config], Shape]] = {
-    **dict.fromkeys(("llama", "mistral", "qwen2", "qwen3"), _llama_like),
-    "gpt2": _gpt2,
-}
-
-
 def expected_tensors(shape: Shape) -> dict[str, tuple[int, ...]]:
     """Names and shapes that a checkpoint of this shape must hold (biases and head norms aside, which may be absent)."""
     queries, keys, hidden = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim, shape.hidden
-    if shape.family == "gpt2":
-        found = {
-            "wte.weight": (shape.vocab_size, hidden),
-            "wpe.weight": (shape.context, hidden),
-            "ln_f.weight": (hidden,),
-        }
-        for i in range(shape.layers):
-            found |= {
-                f"h.{i}.ln_1.weight": (hidden,),
-                f"h.{i}.attn.c_attn.weight": (hidden, 3 * hidden),
-                f"h.{i}.attn.c_proj.weight": (hidden, hidden),
-                f"h.{i}.ln_2.weight": (hidden,),
-                f"h.{i}.mlp.c_fc.weight": (hidden, shape.inner),
-                f"h.{i}.mlp.c_proj.weight": (shape.inner, hidden),
-            }
-        return found
     found = {"model.embed_tokens.weight": (shape.vocab_size, hidden), "model.norm.weight": (hidden,)}
     if not shape.tied:
         found["lm_head.weight"] = (shape.vocab_size, hidden)

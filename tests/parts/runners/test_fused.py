@@ -22,7 +22,7 @@ from decoding.models.fast.attention import attend_chains
 from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
 from tests.kit.models import LLAMA, fast_runner, save
-from tests.kit.passes import CASES, LONG, assert_near, played, shape, walk
+from tests.kit.passes import LONG, assert_near, played, shape, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 
 ROOT = Path(__file__).parents[3]
@@ -46,7 +46,7 @@ def clock(kernel_takes: float) -> Any:
 @pytest.mark.parametrize("model_type", ["llama", "qwen3"])
 def test_a_pass_with_kernels_is_the_sliced_one_also_of_texts_in_a_slab(tmp_path: Path, model_type: str) -> None:
     """Torch's own launches stand in for kernels."""
-    folder = save(tmp_path, model_type, **CASES[model_type])
+    folder = save(tmp_path, model_type, **LONG | {"head_dim": 8})
     runner, plain = fast_runner(folder, static=True), fast_runner(folder)
     runner.decoder.kernels = PLAIN
     rehearse(runner)
