@@ -44,8 +44,7 @@ def folders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
 @pytest.fixture(scope="module")
 def world(folders: tuple[Path, Path]) -> World:
     """A llama on our own decoder, and a GPT-2 on the library's."""
-    runner = "transformers" if "gpt2" in folders[0].parent.name else "auto"
-    target, draft = (load(folder, dtype="float32", runner=runner).runner for folder in folders)
+    target, draft = (load(folder, dtype="float32").runner for folder in folders)
     return World(target, draft)
 
 
