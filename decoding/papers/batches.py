@@ -27,10 +27,10 @@ LOOKAHEADS = (2, 4)  # of each kind; longer drafts do not pay where texts share 
 BACKUPS: tuple[Backup, ...] = ("neural", "random")
 
 
-def ahead_of(lookahead: int, each: int, backup: Backup = "neural", fan_out: str = "uniform") -> Choice:
+def ahead_of(lookahead: int, each: int, backup: Backup = "neural") -> Choice:
     """SSD with so many branches for each accepted count."""
     branches = each * (lookahead + 1)
-    named = {"lookahead": lookahead, "branches": branches, "fanout": fan_out, "backup": backup}
+    named = {"lookahead": lookahead, "branches": branches, "fanout": "uniform", "backup": backup}
     return choose(ssd.STRATEGY.slug, named)
 
 

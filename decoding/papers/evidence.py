@@ -29,7 +29,6 @@ from decoding.papers.settings import (
     BRANCHES_EACH,
     CAP,
     CONSTANTS,
-    FAN_OUTS,
     HELD_BACK,
     LONGEST_TOGETHER,
     LOOKAHEADS,
@@ -147,10 +146,6 @@ class Evidence:
             "joint": [Phase("measuring joint passes", len(BATCHES), "prices of joint passes")],
             "ran_together": [
                 run(f"running SSD, {Load(n)}", len(batches.choices(n))) for n in BATCHES * self.has_second_core
-            ],
-            "ran_by_temperature": [
-                run(f"running SSD at temperature {temperature:g}", 1 + len(FAN_OUTS))
-                for temperature in TEMPERATURES * self.has_second_core
             ],
             "temperatures": [outcomes(temperature, 1.0) for temperature in TEMPERATURES[1:]],
             "constants": [outcomes(1.0, *CONSTANTS)],
@@ -355,19 +350,6 @@ class Evidence:
             for texts, phase in zip(BATCHES, self.phases["ran_together"], strict=False)
         ]
         return RunBatches(Ran.merged(runs)) if runs else None
-
-    @cached_property
-    def ran_by_temperature(self) -> dict[float, dict[str, Estimate]]:
-        """Speed of SSD over that of static by temperature, then by fan-out: each at the lookahead that was best at
-        temperature 0. Empty without a second core."""
-        found: dict[float, dict[str, Estimate]] = {}
-        for temperature, phase in zip(TEMPERATURES, self.phases["ran_by_temperature"], strict=False):
-            plain, best = (self.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
-            lookahead = int(best.params["lookahead"])
-            ahead = {name: batches.ahead_of(lookahead, BRANCHES_EACH, fan_out=name) for name in FAN_OUTS}
-            ran = self._ran(phase, [plain, *ahead.values()], self.at(temperature))[0]
-            found[temperature] = {name: ran.ratio(choice, plain) for name, choice in ahead.items()}
-        return found
 
     def _ran(
         self,
