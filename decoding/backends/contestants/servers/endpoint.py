@@ -19,7 +19,6 @@ LARGEST_KEY = 8192  # bytes
 USUAL_DEADLINE_S = 600.0
 DTYPES = ("float32", "float16", "bfloat16")
 USUAL_DTYPE = "bfloat16"  # published checkpoints are served so, and no other of the formats rounds as coarsely
-SPECULATION = ("as-started", "on", "off")
 
 
 @dataclass(frozen=True, slots=True)
