@@ -17,7 +17,6 @@ from decoding.backends.contestants.servers.endpoint import (
     EndpointSpec,
     Reach,
     key_of,
-    shortened,
 )
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.choice import Choice, choose
@@ -52,7 +51,6 @@ START_HELP = (
 class AskedServer:
     spec: EndpointSpec
     command: tuple[str, ...] = ()  # to start it; empty: it runs already
-    remark: str = ""  # what was changed of what was asked
 
     @property
     def choice(self) -> Choice:
@@ -147,7 +145,7 @@ def _server(address: str, settings: dict[str, str]) -> AskedServer:
         deadline_s=_seconds(settings["deadline"]) if "deadline" in settings else USUAL_DEADLINE_S,
         dtype=settings.get("dtype", ""),
     )
-    return AskedServer(spec, remark=shortened(address, spec.address))
+    return AskedServer(spec)
 
 
 def _key(settings: dict[str, str]) -> str:

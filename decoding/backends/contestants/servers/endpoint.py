@@ -63,11 +63,6 @@ class EndpointSpec:
         return _place(self.address)
 
 
-def shortened(given: str, kept: str) -> str:
-    """Say that an address was shortened; empty if it was not."""
-    return f"The address is {kept}, since Drafthouse adds routes such as /v1/completions." if given != kept else ""
-
-
 @dataclass(frozen=True, slots=True)
 class Address:
     """The parts of an address."""
