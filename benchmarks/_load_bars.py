@@ -18,10 +18,9 @@ from benchmarks._ready_pair import ready_pair
 from benchmarks.load import STARTER
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.transformers import Transformers
-from decoding.backends.joint_probing import Probing, measure
+from decoding.backends.joint_probing import Probing
 from decoding.backends.ours import Ours
 from decoding.backends.pair import ModelPair
-from decoding.backends.serving import CachePool
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Ending
 from decoding.core.load import Load
@@ -65,8 +64,8 @@ def measure_all(given: argparse.Namespace) -> None:
     users = [int(count) for count in given.loads.split(",")]
     choices = [AUTOREGRESSIVE, *parse_choices(given.strategies)]
     rows: Rows = {}
-    places = CachePool(pair.target.model, pair.require_draft("a batch").model)
-    probing = {count: Probing(pair, places, count, sampling) for count in users}
+    places = pair.caches()
+    probing = {count: Probing(pair, count, sampling, places) for count in users}
 
     def loads() -> list[Bar]:
         rows.update(in_turns(pair, prompts, sampling, choices, probing, given.repeats))
@@ -315,7 +314,7 @@ class _Simulated:
         cls, pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, fixed: Choice, users: int
     ) -> _Simulated:
         recorded = study(pair, prompts, sampling, tails=True)
-        joint = measure(pair, users, sampling)
+        joint = Probing(pair, users, sampling, pair.caches()).measured()
         return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
 
     def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from decoding.backends import joint_probing
+from decoding.backends.joint_probing import Probing
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.load import Load
@@ -261,9 +261,8 @@ class Evidence:
     @cached_property
     def joint(self) -> CostModel:
         """Costs of passes that several texts share."""
-        made = self._kept(
-            self.phases["joint"][0], lambda _: joint_probing.measure(self.pair, BATCHES[-1], self.at(0.0)).to_dict()
-        )
+        probing = Probing(self.pair, BATCHES[-1], self.at(0.0), self.pair.caches())
+        made = self._kept(self.phases["joint"][0], lambda _: probing.measured().to_dict())
         return CostModel.from_dict(made)
 
     @cached_property

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from decoding.backends.joint_probing import measure
+from decoding.backends.joint_probing import Probing
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, planned
 from decoding.core.load import Load
@@ -187,7 +187,7 @@ def plan_at_load(
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
-    joint = measure(pair, max(users), sampling, like=costs)
+    joint = Probing(pair, max(users), sampling, pair.caches()).measured(like=costs)
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
     ahead = None if study.is_undrafted else simulating

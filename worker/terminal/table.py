@@ -150,7 +150,7 @@ def _two(found: Mapping[str, float]) -> str:
 def _remark(row: Mapping[str, Any]) -> str:
     if row["role"] == "bound":
         return BOUND
-    return Choice.of(row).remark_after(len({sample["repeat"] for sample in row["samples"]}) or 1)
+    return Choice.of(row).remark
 
 
 def _hits(row: Mapping[str, Any]) -> str:

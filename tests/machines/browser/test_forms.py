@@ -175,7 +175,7 @@ def test_the_form_of_a_comparison_follows_what_is_chosen_and_keeps_what_was_unfo
     page.select_option("[name=dataset]", label="prompts")
     page.fill("[name=limit]", "4")
     expect(plan).to_contain_text("× 4 prompts")
-    theirs = page.locator("[name=server][value='theirs as-started']")
+    theirs = page.locator("[name=server][value='theirs']")
     page.click("#servers summary")
     theirs.check()
     expect(plan).to_contain_text("server:theirs")
