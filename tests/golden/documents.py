@@ -58,7 +58,7 @@ JOINT = dataclasses.replace(
 )
 RAN = "static:4,tree:2/11/1,ssd:4,branches=6,backup=neural,placement=in-turn"  # what what-if knows the texts from
 ASKED = (
-    "static:2,static:7,heuristic,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,lookup,lookup:4,ngram=3,suffix,"
+    "static:2,static:7,heuristic,threshold:0.4,oracle:5,lookup,lookup:4,ngram=3,suffix,"
     "suffix:0.05,cap=6,suffix:memory=true,hybrid,best-source,tree,tree:rows=16,depth=6,tree:3/21/1"
 )
 ASKED_AHEAD = (
