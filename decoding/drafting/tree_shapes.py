@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from decoding.drafting.source import END, Asking, Judgement, Source, Step, View
+from decoding.drafting.source import Asking, Judgement, Source, Step, View
 
 MOST_TOKENS = 64  # of one tree
 RANKS = 12  # alternatives after one place that have a count of their own
@@ -167,23 +167,6 @@ class FixedShape(ShapedTree):
         return self._shape
 
 
-class LikeliestPaths(Source):
-    """Drafts the `width` likeliest paths at each depth."""
-
-    branches = True
-    needs_likelihoods = True
-
-    def __init__(self, depth: int, width: int) -> None:
-        self.lookahead, self.width = depth, width
-
-    def propose(self, view: View) -> Asking:
-        opened: Sequence[int] = (END,)
-        for _ in range(self.lookahead):
-            if opened:
-                opened = yield Step(opened, self.width, self.width)
-        return "limit"
-
-
 class ShapeByWorth(ShapedTree):
     """The shape of so many tokens, and at most so deep, that verdicts so far show to be worth most."""
 
@@ -201,5 +184,5 @@ class ShapeByWorth(ShapedTree):
         return self._shape
 
     def judged(self, judgement: Judgement) -> None:
-        if judgement.draft.tokens:
+        if judgement.tokens:
             self._counts.learn(judgement.ranks)

@@ -58,7 +58,7 @@ JOINT = dataclasses.replace(
 )
 RAN = "static:4,tree:2/11/1,ssd:4,branches=6,backup=neural,placement=in-turn"  # what what-if knows the texts from
 ASKED = (
-    "static:2,static:7,heuristic,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,lookup,lookup:4,ngram=3,suffix,"
+    "static:2,static:7,heuristic,threshold:0.4,oracle:5,lookup,lookup:4,ngram=3,suffix,"
     "suffix:0.05,cap=6,suffix:memory=true,hybrid,best-source,tree,tree:rows=16,depth=6,tree:3/21/1"
 )
 ASKED_AHEAD = (
@@ -99,7 +99,7 @@ def counts(name: str) -> Rows:
     found, classifier = recorded(name), some_classifier()
     choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
     rows = {}
-    for choice in (one for one in choices if not one.needs_likelihoods):
+    for choice in choices:
         counted = found.play(choice, classifier, FULL)
         rows[choice.label] = {name: value for name, value in dataclasses.asdict(counted).items() if name != "parts"}
         rows[choice.label]["rounds"] = {str(drafted): counted.rounds[drafted] for drafted in sorted(counted.rounds)}
@@ -130,7 +130,7 @@ def played_at_load(name: str) -> Rows:
     material = PlanInputs(recorded(name), JOINT, some_classifier())
     rows = {}
     for choice in parse_choices(live.LABELS):
-        if choice.spec.can_replay and not choice.needs_likelihoods:
+        if choice.spec.can_replay:
             run = material.run(choice, 4)
             rounds = [one for request in run.requests for one in request.rounds]
             drafted, passes = (sum(getattr(one, what) for one in rounds) for what in ("drafted", "passes"))

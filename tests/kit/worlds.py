@@ -40,7 +40,7 @@ from decoding.vocabularies.bridge import Bridge
 from tests.kit.table import TableRunner, hashed
 
 RANKED = parse_choices(
-    "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"
+    "static:1,static:3,static:6,heuristic:2,threshold:0.4,oracle:5,disco,disco:threshold,cap=7,"
     "ssd:4,branches=12,backup=neural,ssd-disco:5,branches=6"
 )
 

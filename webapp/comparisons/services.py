@@ -100,12 +100,13 @@ def describe(
 def asked_for(comparison: Comparison) -> dict[str, Any]:
     """Body that asks for this comparison again. A clone starts from it."""
     runs = list(comparison.runs.all())
+    choices = [run.choice for run in runs if run.load == runs[0].load]
     return {
         "name": comparison.name,
         "pair": comparison.pair,
         "dataset": comparison.dataset,
         "split": comparison.split,
-        "strategies": [{"strategy": r.strategy, "params": r.params} for r in runs if r.load == runs[0].load],
+        "strategies": [{"strategy": choice.strategy, "params": choice.all_params} for choice in choices],
         "concurrency": list(dict.fromkeys(run.concurrency for run in runs if run.concurrency)),
         "rate": list(dict.fromkeys(run.rate for run in runs if run.rate and not run.recorded)),
         "recorded": _speeds(comparison, runs),
