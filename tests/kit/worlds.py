@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from decoding.backends.registry import Parts, build
-from decoding.choice import Choice, parse_choices
+from decoding.choice import Choice
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
@@ -38,11 +38,6 @@ from decoding.trace.events import Recorder
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge
 from tests.kit.table import TableRunner, hashed
-
-RANKED = parse_choices(
-    "static:1,static:3,static:6,heuristic:2,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,disco,disco:threshold,cap=7,"
-    "ssd:4,branches=12,backup=neural,ssd-disco:5,branches=6"
-)
 
 
 def some_classifier(seed: int = 0) -> DraftClassifier:
