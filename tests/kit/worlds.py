@@ -177,7 +177,7 @@ class Solo:
     def __init__(self, runner: ModelRunner, recipe: SpeculatorRecipe, hides: bool = False) -> None:
         self._runner, self._recipe = runner, recipe
         self._side = Speculators(hides)
-        self.step, self.ready = self._side.step, self._side.ready
+        self.step = self._side.step
 
     @property
     def speculator(self) -> Speculator:
@@ -187,8 +187,8 @@ class Solo:
         self._side.read(0, self._recipe, [*text], self._runner)
         return self._ask(Question(0, None, 0, limit))
 
-    def answer(self, accepted: int, token: int, limit: int, taken: int = 0) -> Draft:
-        return self._ask(Question(0, accepted, token, limit, taken))
+    def answer(self, accepted: int, token: int, limit: int) -> Draft:
+        return self._ask(Question(0, accepted, token, limit))
 
     def preparation(self) -> Preparation:
         return self.speculator.preparation()
