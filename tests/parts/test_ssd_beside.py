@@ -36,9 +36,9 @@ from decoding.ssd.transport.messages import check_reply, pack_entry
 from decoding.trace.events import Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
 from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, run, table_draft, texts
-from tests.kit.linux import LINUX
 from tests.kit.pairs import Letters
-from tests.kit.patient import Patient, Striking
+from tests.kit.processes import LINUX
+from tests.kit.runners import Patient, Striking
 from tests.kit.table import TableModel, TableRunner
 from tests.kit.worlds import World, some_classifier, state_of, tables
 
@@ -242,7 +242,7 @@ def test_a_silent_draft_costs_no_text_and_the_next_sample_has_another(
 
     monkeypatch.setattr(table_world.draft_process, "patience", OnceStruck())
     alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
-    target = cast(ModelRunner, Striking(table_world.target, table_world.draft_process, {7}, strike))  # type: ignore[arg-type]
+    target = cast(ModelRunner, Striking(table_world.target, table_world.draft_process, 7, strike))  # type: ignore[arg-type]
     decoded, recorder = replace(table_world, target=target).run(BESIDE, [3, 1], LONG, seed=3)
     assert decoded == alone
     [told] = reasons(recorder.events)
