@@ -60,19 +60,7 @@ def tracked(
     world: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = 8
 ) -> Track:
     """Return the text that any strategy writes in this world, and the draft along it."""
-    decoded, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed)
-    vocab = min(world.target.vocab_size, world.draft.vocab_size)
-    with torch.inference_mode():
-        recording = record(
-            "p",
-            PROMPT,
-            decoded.tokens,
-            draft=world.draft,
-            dice=dice_for(sampling, vocab, seed),
-            end_tokens=world.end_tokens,
-            max_new_tokens=sampling.max_new_tokens,
-            tail_depth=cap + 1,
-        )
+    recording = recorded(world, sampling, seed, depth=cap + 1)
     said = classifier.of_rounds(recording.rounds(cap + 1)).tolist() if classifier else ()
     return track_of(recording, said)
 

@@ -1,5 +1,5 @@
 import dataclasses
-from pathlib import Path
+import json
 
 import pytest
 
@@ -11,9 +11,9 @@ from decoding.measure.speedups import speedup
 from decoding.measure.summary import judge, report
 from decoding.measure.verdict import verdict
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified, from_dict, to_dict
-from tests.golden import jsonl
+from tests.golden.record import CHOICES, FOLDER, facts, name_of, read, summed
 
-GOLDEN = Path(__file__).parent.parent / "golden" / "two_rounds.jsonl"
+GOLDEN = FOLDER.with_name("two_rounds.jsonl")  # the pages' tests fold these files too
 TWO_ROUNDS: list[Event] = [
     Started(5, 1_000),
     Drafted(1, 5, 3, (7, 8, 9), (0.9, 0.8, 0.1), (), "limit", "fresh", 3, 1_000, 4_000),
@@ -28,7 +28,13 @@ TWO_ROUNDS: list[Event] = [
 
 def test_the_golden_trace_still_means_the_same() -> None:
     """Traces outlive versions: a change that breaks this file needs a reader for both."""
-    assert jsonl.read(GOLDEN) == TWO_ROUNDS
+    assert read(GOLDEN) == TWO_ROUNDS
+
+
+@pytest.mark.parametrize("label", [choice.label for choice in CHOICES])
+def test_a_recorded_trace_still_folds_to_the_recorded_facts(label: str) -> None:
+    wanted = json.loads((FOLDER / "expected.json").read_text())[name_of(label)]
+    assert facts(summed(read(FOLDER / f"{name_of(label)}.jsonl"), label, wanted["tokens"])) == wanted
 
 
 @pytest.mark.parametrize(
