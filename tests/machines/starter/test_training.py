@@ -66,7 +66,7 @@ def make(out: Path, corpus: Path, stop_at: str = "never") -> list[str]:
 def test_a_stopped_training_goes_on_to_the_same_weights(corpus: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
     whole, out = (tmp_path_factory.mktemp(name) for name in ("whole", "stopped"))
     make(whole, corpus)
-    with pytest.raises(Stopped, match="the state is saved. The same command goes on from here."):
+    with pytest.raises(Stopped, match="the state is saved"):
         make(out, corpus, stop_at="target: step")
     assert any("the target goes on from step" in line for line in make(out, corpus))
     for weights in ("target/model.safetensors", "draft/model.safetensors"):
