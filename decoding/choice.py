@@ -5,6 +5,7 @@ Standard library only, so the web process can use it. The strategies themselves 
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -26,13 +27,12 @@ ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One strategy with its parameters, at one load: a row of a comparison. A row of an earlier version may lack
-    parameters that the strategy has gained; they have their defaults. Those that it has lost count no more. One may
-    name a strategy that is a setting of another now."""
+    parameters that the strategy has gained; they have their defaults. One may name a strategy that is a setting of
+    another now."""
 
     strategy: str
     params: Mapping[str, Value] = field(default_factory=dict)
     load: Load = ONE
-    stored: str = field(default="", compare=False)  # the label under which it ran, and its results are known
 
     def __post_init__(self) -> None:
         if self.strategy in FORMER:
@@ -70,7 +70,7 @@ class Choice:
         if self.classifier is None:
             return self
         usual = NEWEST if JUDGE in self.spec.params else ""
-        return Choice(self.strategy, {**self.params, CLASSIFIER.name: classifier or usual}, self.load)
+        return dataclasses.replace(self, params={**self.params, CLASSIFIER.name: classifier or usual})
 
     @property
     def judges_copies(self) -> bool:
@@ -94,7 +94,7 @@ class Choice:
         return by_order if self.remembers else self.spec.remark
 
     def at(self, load: Load) -> Choice:
-        return Choice(self.strategy, self.params, load)
+        return dataclasses.replace(self, load=load)
 
     def source(self, given: Given | None = None) -> Source:
         """Make what drafts for one text. What asks no classifier is given none."""
@@ -114,6 +114,11 @@ class Choice:
         ]
 
     @property
+    def needs_likelihoods(self) -> bool:
+        """Whether the draft's probabilities shape its trees, so that ranks of the text's tokens do not tell them."""
+        return self.spec.can_replay and self.source().needs_likelihoods
+
+    @property
     def all_params(self) -> dict[str, Value]:
         """All parameters of the strategy."""
         return {name: self.params.get(name, value) for name, value in self.spec.defaults(self.params).items()}
@@ -131,13 +136,11 @@ class Choice:
     @property
     def label(self) -> str:
         """Shortest command-line spelling, and the load if there is one: `static:4`, `threshold:0.4,cap=10 @8`."""
-        return self.stored or self.settings + self.load.suffix
+        return self.settings + self.load.suffix
 
     @property
     def settings(self) -> str:
         """The label without the load."""
-        if self.stored:
-            return self.stored.removesuffix(self.load.suffix)
         params = self.all_params
         words = [_word(params[param.name]) for param in self.spec.params]
         if not words:

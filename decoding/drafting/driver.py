@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import islice
 
 import torch
 from torch import Tensor
@@ -18,7 +16,6 @@ from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
 from decoding.drafting.source import (
-    END,
     STEP,
     Ask,
     Asking,
@@ -32,6 +29,7 @@ from decoding.drafting.source import (
     next_of,
     until_refused,
 )
+from decoding.drafting.tree import GrownTree, listing
 from decoding.errors import BadStrategy
 from decoding.models.runner import (
     BlockPass,
@@ -45,47 +43,6 @@ from decoding.models.runner import (
     rewind_to,
 )
 from decoding.trace.events import StopReason
-
-
-@dataclass
-class GrownTree:
-    """A tree of candidates while it is drafted. Tokens are numbered in the order in which they come."""
-
-    tokens: list[int] = field(default_factory=list)
-    parents: list[int] = field(default_factory=list)
-    paths: list[tuple[int, ...]] = field(default_factory=list)  # from the text's end to each token
-    listed: dict[int, Sequence[int]] = field(default_factory=dict)  # what the draft lists after a token, best first
-    read: dict[int, int] = field(default_factory=dict)  # token -> its number among those that the draft has read
-
-    def path(self, number: int) -> tuple[int, ...]:
-        return self.paths[number] if number >= 0 else ()
-
-    def add_level(self, parents: Sequence[int], lists: Mapping[int, Sequence[int]]) -> None:
-        """Add a token after each of these, the next on its list. Places behind an end token are filled too, so that
-        each round of a shape has the same passes."""
-        self.listed |= lists
-        left = {parent: iter(listed) for parent, listed in lists.items()}
-        for parent in parents:
-            for token in islice(left[parent], 1):
-                self.paths.append((*self.path(parent), token))
-                self.tokens.append(token)
-                self.parents.append(parent)
-
-    def reading(self, opened: Sequence[int]) -> list[int]:
-        """Return the parents of tokens that are now read. The model's tree numbers only those that it reads."""
-        parents = [self.read.get(self.parents[number], END) for number in opened]
-        self.read |= {number: len(self.read) + i for i, number in enumerate(opened)}
-        return parents
-
-    def read_on(self, path: Sequence[int]) -> list[int]:
-        """Return the tokens of this path that the model has read, by its own numbers."""
-        return [self.read[number] for number in path if number in self.read]
-
-    def ranks(self, verdict: Verdict, most: int) -> list[int]:
-        """Return where the text's token stood on each list along the accepted path; `most` if it was not listed."""
-        said = [*(self.tokens[number] for number in verdict.path), verdict.token]
-        lists = [self.listed[number] for number in (END, *verdict.path) if number in self.listed]
-        return [listed.index(token) if token in listed else most for token, listed in zip(said, lists, strict=False)]
 
 
 @dataclass
@@ -314,29 +271,23 @@ class DraftDriver(Drafter):
         if depth <= 0:
             return EMPTY
         logits = yield model, rewind_to(model, text), 1
-        self._grown, self._tree, self._listed = GrownTree(), model.grow(), step.listed
+        self._grown, self._tree, self._listed = GrownTree(), model.grow(), 0 if step.paths else step.listed
         grown, tree, passes = self._grown, self._tree, 1
-        self._add_level(grown, step, logits)
-        ask = next_of(asking)
+        ask = next_of(asking, self._level(grown, step, logits))
         while isinstance(ask, Step) and passes < depth:
             opened = [*dict.fromkeys(ask.parents)]
             reading = TreePass(tree, grown.reading(opened))
             logits = yield reading, [grown.tokens[number] for number in opened], len(opened)
-            self._add_level(grown, ask, logits)
-            ask = next_of(asking)
+            ask = next_of(asking, self._level(grown, ask, logits))
             passes += 1
         return Draft(tuple(grown.tokens), None, depth, "limit", "fresh", passes, parents=tuple(grown.parents))
 
-    def _add_level(self, grown: GrownTree, step: Step, logits: Tensor) -> None:
-        """Add the level that a source asks for, from what the draft lists after each parent, best first."""
+    def _level(self, grown: GrownTree, step: Step, logits: Tensor) -> Sequence[int] | None:
+        """Add the level that a source asks for. Return those of its likeliest tokens that may have followers."""
         opened = [*dict.fromkeys(step.parents)]
-        aheads = [grown.path(number) for number in opened]
-        preferences = self.dice.preferences(self.dice.scores(logits, aheads), aheads)
-        listed = step.listed or max(Counter(step.parents).values())
-        best = preferences.topk(min(listed, preferences.shape[-1]), -1)
-        if not torch.isfinite(best.values[:, 0]).all():
-            raise broken()
-        grown.add_level(step.parents, dict(zip(opened, best.indices.tolist(), strict=True)))
+        found = listing(step, self.dice, logits, [grown.path(number) for number in opened])
+        added = grown.add_level(step, dict(zip(opened, found, strict=True)), self.view.ends)
+        return added if step.paths else None
 
     @property
     def _model(self) -> ModelRunner:

@@ -46,11 +46,13 @@ class Step(NamedTuple):
     Without parents, the dice draw one token after the last one of the draft, and the value that `sees` names is sent
     back. With parents, the pass makes a level of a tree: one token after each parent that is named, its best
     alternatives first. `Step((END, END))` makes tokens 0 and 1, the two likeliest; `Step((0, 0, 1))` then makes tokens
-    2 and 3 after the first of them and 4 after the second.
+    2 and 3 after the first of them and 4 after the second. With `paths`, the level has that many tokens on the
+    likeliest paths behind these parents, and the numbers of those that may have followers are sent back.
     """
 
     parents: Sequence[int] = ()  # numbers of drafted tokens; END for the text's end
     listed: int = 0  # alternatives after each parent whose rank `judged` tells apart; 0: as many as are drafted
+    paths: int = 0
 
 
 class Block(NamedTuple):
@@ -151,6 +153,7 @@ class Source(ABC):
     copies: ClassVar[bool] = False  # whether it copies from the text
     branches: ClassVar[bool] = False  # whether it drafts trees
     blocks: ClassVar[bool] = False  # whether it drafts blocks: no recording tells what they would hold
+    needs_likelihoods: ClassVar[bool] = False  # whether the draft's probabilities shape its trees: ranks do not tell
     prices_rounds: ClassVar[bool] = False  # whether it needs `batch.costs`
     trims: ClassVar[bool] = False  # whether `keeps` goes by what it sees, of an end token too: it must be one of many
     weighs: ClassVar[bool] = False  # whether it weighs copies against the drafting model, by a clock

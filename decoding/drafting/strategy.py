@@ -115,6 +115,8 @@ class Strategy:
     speculates: Callable[..., SpeculatorSettings] | None = None  # if the draft prepares while the target verifies
     grid: Callable[[], Iterable[Settings]] = lambda: ()  # settings that the planner tries
     finer: Callable[[Settings], Iterable[Settings]] = lambda params: ()  # and then, near the best of the grid
+    not_in_traces: str = ""  # a setting, as a label, that what-if cannot replay
+    why_not: str = ""  # the reason
     exports: Callable[[Settings], Iterable[EngineSetting]] = lambda params: ()  # what to set in other engines
     usual: tuple[Settings, ...] = ()  # settings that a new comparison begins with
     demo: tuple[Settings, ...] = ()  # settings that the demo runs

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from decoding.drafting.source import Asking, Judgement, Source, Step, View
+from decoding.drafting.source import END, Asking, Judgement, Source, Step, View
 
 MOST_TOKENS = 64  # of one tree
 RANKS = 12  # alternatives after one place that have a count of their own
@@ -165,6 +165,23 @@ class FixedShape(ShapedTree):
 
     def shape(self) -> TreeShape:
         return self._shape
+
+
+class LikeliestPaths(Source):
+    """Drafts the `width` likeliest paths at each depth."""
+
+    branches = True
+    needs_likelihoods = True
+
+    def __init__(self, depth: int, width: int) -> None:
+        self.lookahead, self.width = depth, width
+
+    def propose(self, view: View) -> Asking:
+        opened: Sequence[int] = (END,)
+        for _ in range(self.lookahead):
+            if opened:
+                opened = yield Step(opened, self.width, self.width)
+        return "limit"
 
 
 class ShapeByWorth(ShapedTree):

@@ -271,6 +271,7 @@ class Playing(TextAtLoad):
 
     def _grow(self, asking: Asking, step: Step) -> Iterator[Pass]:
         """Let the draft model draft a tree, level by level."""
+        assert not step.paths, "no recording tells the trees of likeliest paths"
         self._listed = step.listed
         room = min(self.source.lookahead, self._view.room)
         for rows, tokens in self._shaped(asking, step, room):

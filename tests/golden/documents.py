@@ -99,7 +99,7 @@ def counts(name: str) -> Rows:
     found, classifier = recorded(name), some_classifier()
     choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
     rows = {}
-    for choice in choices:
+    for choice in (one for one in choices if not one.needs_likelihoods):
         counted = found.play(choice, classifier, FULL)
         rows[choice.label] = {name: value for name, value in dataclasses.asdict(counted).items() if name != "parts"}
         rows[choice.label]["rounds"] = {str(drafted): counted.rounds[drafted] for drafted in sorted(counted.rounds)}
@@ -130,7 +130,7 @@ def played_at_load(name: str) -> Rows:
     material = PlanInputs(recorded(name), JOINT, some_classifier())
     rows = {}
     for choice in parse_choices(live.LABELS):
-        if choice.spec.can_replay:
+        if choice.spec.can_replay and not choice.needs_likelihoods:
             run = material.run(choice, 4)
             rounds = [one for request in run.requests for one in request.rounds]
             drafted, passes = (sum(getattr(one, what) for one in rounds) for what in ("drafted", "passes"))

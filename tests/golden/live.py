@@ -36,7 +36,7 @@ LABELS = (
     "lookup,lookup:4,ngram=3,suffix,suffix:0.05,cap=6,suffix:memory=true,suffix:0.05,cap=6,memory=true,"
     "lookup:6,threshold=0.05,classifier=newest,lookup:20,ngram=3,threshold=0.3,classifier=newest,"
     "suffix:0.05,cap=6,classifier=newest,suffix:0.3,classifier=newest,"
-    "hybrid,hybrid:newest,best-source,tree,tree:3/21/1,tree:rows=16,depth=6,"
+    "hybrid,hybrid:newest,best-source,tree,tree:4x2,tree:3x4,tree:3/21/1,tree:rows=16,depth=6,"
     f"ssd:branches=12,backup=neural,{IN_TURN},ssd:4,branches=12,backup=neural,{IN_TURN},"
     f"ssd:3,branches=9,backup=ngram,fanout=uniform,{IN_TURN},"
     f"ssd:3,branches=8,backup=random,fanout=measured,{IN_TURN},ssd:4,branches=10,backup=copy,{IN_TURN},"

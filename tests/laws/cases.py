@@ -42,7 +42,7 @@ WIDEST = 12  # how far a number is drawn from the least that is allowed
 # Texts of parameters that no planner, slider or default names.
 TEXTS: dict[str, Callable[[Mapping[str, Any]], Sequence[str]]] = {
     "table": lambda params: ("1:1/2:2/64:4", "2:5/4:1/5:0", "1:0/64:3"),
-    "shape": lambda params: ("1", "3/21/1", "2/02/01"),
+    "shape": lambda params: ("1", "1x6", "3/21/1", "2/02/01"),
     "fanout": lambda params: (_listed(params["lookahead"]), _listed(params["lookahead"], afresh=True)),
 }
 

@@ -12,6 +12,7 @@ from django.core.cache import cache
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.replay.what_if.ahead import Stood, stood, surer
+from decoding.strategies import STRATEGIES
 from decoding.trace.events import Anticipated, Drafted, Verified
 from tests.golden.behaviour import difference
 from tests.kit import make
@@ -132,9 +133,8 @@ def test_where_nothing_can_be_replayed_it_says_what_to_run(world, labels, asked,
 
 
 def test_a_question_that_makes_no_sense_is_refused_in_words(world):
-    made = comparison(world, "static:2,tree:2/11", prompts=2)
+    made = comparison(world, "static:2,tree:2x2", prompts=2)
     decode(made, prompts=False)
-    made.runs.filter(strategy="tree").update(params={"shape": "2x2", "lost": True})  # of an earlier version
     for query, status, says in (
         ("strategy=disco", 400, "replayed; static, heuristic, threshold, schedule, ssd, lookup, suffix, hybrid, tree"),
         ("strategy=vllm-adaptive", 400, "These traces do not tell what it would do."),
@@ -150,6 +150,7 @@ def test_a_question_that_makes_no_sense_is_refused_in_words(world):
         assert (answer.status_code, says in json.dumps(answer.json())) == (status, True), answer.json()
     told = ask(world.api(world.bob), made, "strategy=static&lookahead=3").json()
     assert [bool(row["simulated"]) for row in told["measured"]] == [True, False]
+    assert f"tree:2x2 is left out: {STRATEGIES['tree'].why_not}." in told["notes"]
 
 
 def test_more_samples_change_the_answer(world):
@@ -176,7 +177,7 @@ def test_whoever_has_the_link_may_ask_too_and_an_answer_fills_the_form_in(world)
     page = world.page(world.bob).get(f"/comparisons/new/?clone={made.pk}&strategies=static:6,threshold:0.25,cap=8")
     form = page.context["form"]
     chosen = {box.spec.slug: [p.value for p in (box.first, *box.rest)] for box in form.strategies if box.is_chosen}
-    assert chosen == {"static": ["6"], "threshold": ["0.25", "8"]} and form.body["pair"] == made.pair.pk
+    assert chosen == {"static": ["6"], "threshold": ["0.25", "8", "False"]} and form.body["pair"] == made.pair.pk
     plain = world.page(world.bob).get("/comparisons/new/?strategies=nonsense").context["form"]
     assert [box.spec.slug for box in plain.strategies if box.is_chosen] == ["autoregressive", "static", "heuristic"]
 

@@ -62,6 +62,15 @@ def _not_in_traces(found: RecordedComparison, choice: Choice) -> Iterator[str]:
         )
 
 
+def _left_out(choice: Choice, fit: Mapping[str, Any]) -> Iterator[str]:
+    """Name the settings that cannot be replayed: those that ran, or else that of the strategy in question."""
+    ran = [Choice.of(row) for row in fit["measured"]]
+    missing = {one.label: one.spec.why_not for one in ran if one.needs_likelihoods}
+    if choice.spec.not_in_traces and not missing:
+        missing[choice.spec.not_in_traces] = choice.spec.why_not
+    yield from (f"{label} is left out: {why}." for label, why in missing.items())
+
+
 def notes_of(
     found: RecordedComparison,
     choice: Choice,
@@ -94,6 +103,7 @@ def notes_of(
             "the time that measured strategies spend between passes."
         )
     yield from _not_in_traces(found, choice)
+    yield from _left_out(choice, fit)
     yield from remarks_on([choice])
     yield found.costs.about_context["sentence"]
     if len(simulation.middle) < found.prompt_count:

@@ -7,7 +7,6 @@ from collections.abc import Collection
 from decoding.public import (
     BASELINE,
     STRATEGIES,
-    BadStrategy,
     Choice,
     RecordedComparison,
     Sampling,
@@ -88,10 +87,11 @@ def unknown(found: RecordedComparison, choice: Choice) -> Conflict | None:
             f"A classifier judges the copies of {choice.label}, and none that has learned from copied tokens can be "
             "read here.", code="no-classifier", hint="Train one with the design `sources` on this pair.",
         )  # fmt: skip
-    try:
-        choice.spec.check(choice.all_params)
-    except BadStrategy as error:  # it ran in an earlier version
-        return Conflict(f"{choice.label} is left out: {error}.", code="not-replayable")
+    if choice.needs_likelihoods:
+        return Conflict(
+            f"{choice.label} is left out: {choice.spec.why_not}.",
+            code="not-replayable", hint="Ask for a shape that follows ranks: auto, or one such as 3/21/1.",
+        )  # fmt: skip
     return _nothing_drafted(choice) if choice.spec.needs_draft and not found.knows_the_draft else None
 
 
