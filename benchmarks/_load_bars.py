@@ -27,6 +27,7 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
+from decoding.drafting.records import RecordedText
 from decoding.measure.comparison import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey, stints
@@ -40,9 +41,8 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import AUTOREGRESSIVE, study
 from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
-from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.trace.accounting import answers_of
 from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
@@ -306,7 +306,7 @@ class _Simulated:
 
     pair: ModelPair
     fixed: Choice
-    tracks: Sequence[Track]
+    texts: Sequence[RecordedText]
     costs: CostModel
 
     @classmethod
@@ -315,13 +315,13 @@ class _Simulated:
     ) -> _Simulated:
         recorded = study(pair, prompts, sampling, tails=True)
         joint = Probing(pair, users, sampling, pair.caches()).measured()
-        return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
+        return cls(pair, fixed, recorded.texts(), joint)
 
     def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:
         """Speed relative to the fixed lookahead, and hit rate."""
-        plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
-        ahead = simulate_together(self.tracks, plan, prices, users, placement)
-        fixed = play(self.tracks, self.fixed.sources(), self.costs, users)
+        plan, is_beside = plan_of(own, self.pair.vocab, None), self.pair.process_of(own) is not None
+        ahead = simulate_together(self.texts, plan, prices, users, is_beside)
+        fixed = play(self.texts, self.fixed.sources(), self.costs, users)
         return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
 
 

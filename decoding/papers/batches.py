@@ -10,12 +10,12 @@ from typing import Any, Literal
 
 from decoding.choice import Choice, choose
 from decoding.core.load import Load
+from decoding.drafting.records import RecordedText
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.settings import AUTOREGRESSIVE, STATICS, Origin
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import with_preparing
 from decoding.replay.at_load import PlayedRequest, play
-from decoding.replay.ssd.playing import ANYTIME, Track
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.strategies import ssd
@@ -139,7 +139,7 @@ class RunBatches(ByBatch):
 class SimulatedBatches(ByBatch):
     """Recorded texts at costs of joint passes. The draft has devices of its own."""
 
-    texts: Sequence[Track]
+    texts: Sequence[RecordedText]
     costs: CostModel
     plan: Callable[[Choice], Plan]  # of a choice that prepares ahead
     prices: Callable[[Choice], CostModel]  # for it
@@ -160,7 +160,8 @@ class SimulatedBatches(ByBatch):
         texts = choice.load.concurrency
         if choice.spec.prepares_ahead:
             plan = self.plan(choice)
-            requests = simulate_together(self.texts, plan, self.prices(choice), texts, ANYTIME, self.devices).requests
+            prices = self.prices(choice)
+            requests = simulate_together(self.texts, plan, prices, texts, beside=True, devices=self.devices).requests
         else:
             requests = play(self.texts, choice.sources(), self.costs, texts, drafts=choice.spec.needs_draft).requests
         return [*map(_speed, requests)]

@@ -46,10 +46,9 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import RecordedSet
-from decoding.replay.ssd.playing import ANYTIME
-from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import samples_of_probe
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import disco, ssd, threshold
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Event, EventSink, Recorder
@@ -386,18 +385,18 @@ class Evidence:
 
     def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
         """Tokens per second of SSD by the simulator: the median over greedy texts."""
-        tracks = [*map(track_of, self.texts_at(0.0).recordings)]
+        texts = [recording.played for recording in self.texts_at(0.0).recordings]
         plans = {k: plan_of(batches.ahead_of(k, BRANCHES_EACH), self.pair.vocab, None) for k in lookaheads}
         return {
-            k: median([simulate([track], plan, self.prices, ANYTIME).tokens_per_s_device for track in tracks])
+            k: median([simulate([text], plan, self.prices, beside=True).tokens_per_s_device for text in texts])
             for k, plan in plans.items()
         }
 
     @cached_property
     def simulated_together(self) -> SimulatedBatches:
         """SSD and static by batch size, simulated along the heads of the greedy texts."""
-        tracks = [track_of(recording.head(LONGEST_TOGETHER)) for recording in self.texts_at(0.0).recordings]
-        return SimulatedBatches(tracks, self.joint, lambda c: plan_of(c, self.pair.vocab, None), self._preparing)
+        texts = [recording.head(LONGEST_TOGETHER).played for recording in self.texts_at(0.0).recordings]
+        return SimulatedBatches(texts, self.joint, lambda c: plan_of(c, self.pair.vocab, None), self._preparing)
 
     def _preparing(self, choice: Choice) -> CostModel:
         """Costs of preparing from the runs at this load, or else from those of one text."""

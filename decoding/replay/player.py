@@ -267,7 +267,7 @@ class Playing(TextAtLoad):
             case "fate":
                 return [*[1.0] * min(self._run, self.source.lookahead), 0.0]
             case _:
-                return self.request.seen.row(place)
+                return self.request.seen.row(self.source.sees, place)
 
     def _grow(self, asking: Asking, step: Step) -> Iterator[Pass]:
         """Let the draft model draft a tree, level by level."""
