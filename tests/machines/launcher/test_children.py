@@ -17,7 +17,7 @@ import redis
 from tests.kit.up import until
 from worker.gpus import listed
 from worker.supervisor import children, port, probes, valkey
-from worker.supervisor.__main__ import broker_of, worker
+from worker.supervisor.__main__ import broker_of, dealt, worker
 from worker.supervisor.children import Child
 from worker.supervisor.data_folder import Taken
 from worker.supervisor.probes import Probe
@@ -164,5 +164,6 @@ def test_the_gpus_are_those_that_the_operator_leaves(visible, found, monkeypatch
     assert listed() == found
 
 
-def test_a_worker_has_its_gpu_alone() -> None:
-    assert worker("gpu", 1, ["2"]).env["CUDA_VISIBLE_DEVICES"] == "2"
+def test_a_worker_has_as_many_gpus_as_it_is_to_have() -> None:
+    shares = dealt(["0", "1", "2"], 2)
+    assert [worker("gpu", 1, share).env["CUDA_VISIBLE_DEVICES"] for share in shares] == ["0,1", "2"]
