@@ -13,6 +13,7 @@ from decoding.drafting.records import Record, RecordedText, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_beside
+from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.speculator.speculator import plan_for
@@ -45,11 +46,11 @@ def prices(*, draft: float, step: float, opening: float = 0.0, **more: float) ->
     return replace(CostModel.of_one((0.0, 1.0, 1.0), draft), branches=[(1, step)], opening=opening, **more)
 
 
-@pytest.mark.parametrize("guessed", [0.7, 1.0])
-def test_time_beside_each_other_is_what_the_theorem_says(guessed: float) -> None:
-    """Preparing fits into a verification."""
+@pytest.mark.parametrize(("placement", "guessed"), [(BESIDE, 0.7), (ANYTIME, 0.7), (ANYTIME, 1.0)])
+def test_time_beside_each_other_is_what_the_theorem_says(placement: Placement, guessed: float) -> None:
+    """Preparing fits into a verification, so that placement with and without looking up are the same."""
     track = thrown(0.75, guessed)
-    found = simulate([track], even(4, 5), prices(draft=0.15, step=0.2, opening=0.1), beside=True)
+    found = simulate([track], even(4, 5), prices(draft=0.15, step=0.2, opening=0.1), placement)
     [request] = found.requests
     tokens, hits = request.tokens / len(request.rounds), sum(one.source == "hit" for one in request.rounds)
     theory = Speculation(hits / len(request.rounds), tokens, tokens, preparing=0.9, backup=0.6)
@@ -72,7 +73,7 @@ def test_every_price_is_paid_where_it_belongs() -> None:
         turning=0.03,
         start=0.5,
     )
-    [request] = simulate([track], even(3, 4), price, beside=True).requests
+    [request] = simulate([track], even(3, 4), price, ANYTIME).requests
     assert request.first == pytest.approx(0.5 + 0.3 + 0.04 + 1.0)
     over = 0.84 + 0.03 + 0.1 + 2 * 0.5 - (request.first + 0.02)  # what is left of the second step
     assert request.end - request.first == pytest.approx(0.02 + over + 0.01 + 0.1 + 0.04 + 1.0)
@@ -132,14 +133,14 @@ def planned(branches: int | None) -> Plan:
 def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_it() -> None:
     tracks, slow = recorded_texts(4), dataclasses.replace(COSTS, slower=1.5, delay=1 / 3)
 
-    def speed(pass_s: float, beside: bool, costs: CostModel) -> float:
+    def speed(pass_s: float, placement: Placement, costs: CostModel) -> float:
         priced = dataclasses.replace(costs, branches=[(1, pass_s)])
-        return simulate_together(tracks, planned(10), priced, 2, beside).tokens_per_s_device
+        return simulate_together(tracks, planned(10), priced, 2, placement).tokens_per_s_device
 
-    lost = [speed(pass_s, True, COSTS) / speed(pass_s, True, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
+    lost = [speed(pass_s, ANYTIME, COSTS) / speed(pass_s, ANYTIME, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
     assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
     assert lost == sorted(lost) and 1.0 < lost[1] < lost[2] < lost[3] <= 1.5
-    assert speed(1.0, False, slow) == speed(1.0, False, COSTS)
+    assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, COSTS)
 
 
 def test_a_simulated_batch_tries_the_backups_that_are_left_open_by_the_clock_of_its_own_texts() -> None:
