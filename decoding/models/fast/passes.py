@@ -60,10 +60,8 @@ class SlicedPasses:
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         return self._read(ids, Rows(self._cache, self._decoder.shape, start, len(ids)), need)
 
-    def tree(self, ids: Tensor, start: int, positions: Tensor, mask: Tensor) -> Tensor:
-        count = len(ids)
-        rows = Rows(self._cache, self._decoder.shape, start, count, positions, mask)
-        return self._read(ids, rows, count)
+    def tree(self, ids: Tensor, tree: Rows) -> Tensor:
+        return self._read(ids, tree, tree.count)
 
     def forget(self) -> None:
         """Get ready for another text."""
@@ -101,8 +99,9 @@ class StaticPasses:
             self._capture_alike(form, start + rows)
         return logits[len(logits) - need :]
 
-    def tree(self, ids: Tensor, start: int, positions: Tensor, mask: Tensor) -> Tensor:
-        count = len(ids)
+    def tree(self, ids: Tensor, tree: Rows) -> Tensor:
+        count, start, positions, mask = tree.count, tree.start, tree.positions, tree.tree_mask
+        assert isinstance(positions, Tensor) and mask is not None
         rows = 1 << (count - 1).bit_length()  # few forms are captured
         rows = rows if rows <= min(MOST_CAPTURED_ROWS, self._cache.slots - start) else count
         form = self._form(rows, rows, start + rows, is_tree=True)

@@ -285,12 +285,7 @@ class FastTree:
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
-        return self._runner.passes.tree(*self._take(tokens, parents))
-
-    def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
-        """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        ids, start, where, mask = self._take(tokens, parents)
-        return ids, Rows(self._runner.cache, self._runner.decoder.shape, start, len(ids), where, mask)
+        return self._runner.passes.tree(*self.take(tokens, parents))
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:
@@ -299,8 +294,8 @@ class FastTree:
         slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
         self._runner.adopt(kept, [self._tokens[row] for row in path], slots)
 
-    def _take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, int, Tensor, Tensor]:
-        """Return ids, where they start in the cache, their positions in the text, and what they see."""
+    def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
+        """Check and note the tokens, and return their ids and rows. A pass must follow."""
         runner, count = self._runner, len(tokens)
         before = self._mask.rows
         start = self._length + before
@@ -313,7 +308,7 @@ class FastTree:
         runner.decoder.reach(max(positions) + 1)
         ids, where = sent_to(runner.device, [[*tokens], positions])
         self._tokens += tokens
-        return ids, start, where, self._mask.last()
+        return ids, Rows(runner.cache, runner.decoder.shape, start, count, where, self._mask.last())
 
 
 def _slots(tokens: int) -> int:
