@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 import torch
 from torch import Tensor
 
-from decoding.models.bounds import check_extend, check_ids, check_open, check_rewind, check_tree
 from decoding.models.devices import facts_of, indexed, sent_to
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
@@ -22,7 +21,17 @@ from decoding.models.fast.products import with_tiles
 from decoding.models.fast.shape import Shape
 from decoding.models.fast.slab import NewRows, Slab, SlabCache, SlabPasses, fits
 from decoding.models.fast.weights import ModelWeights
-from decoding.models.runner import Feed, ModelRunner, Reader, TreePass
+from decoding.models.runner import (
+    Feed,
+    ModelRunner,
+    Reader,
+    TreePass,
+    check_extend,
+    check_ids,
+    check_open,
+    check_rewind,
+    check_tree,
+)
 
 SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
 DEEPEST = 32  # steps of a tree for which a static cache makes room at once
