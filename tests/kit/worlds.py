@@ -48,11 +48,9 @@ RANKED = parse_choices(
 def some_classifier(seed: int = 0) -> DraftClassifier:
     """Untrained, but as decided as any. Weights for matches come last: recorded behaviour is older than these."""
     dice = torch.Generator().manual_seed(seed)
-    unused = [number for number, name in enumerate(features.NAMES) if name.startswith("echo") or name == "previous"]
-    count = len(features.NAMES) - len(judging.MATCHES)
-    drawn, first, last = (torch.randn(*size, generator=dice) for size in ((6, count - len(unused)), (6,), (1, 6)))
-    hidden = torch.zeros(6, count)
-    hidden[:, [number for number in range(count) if number not in unused]] = drawn
+    hidden, first, last = (
+        torch.randn(*size, generator=dice) for size in ((6, len(features.NAMES) - len(judging.MATCHES)), (6,), (1, 6))
+    )
     matches = torch.randn(6, len(judging.MATCHES), generator=dice)
     about = {"thresholds": {"priced": 0.3, "threshold": 0.5, "copied": 0.2}}
     return DraftClassifier(Layers(torch.cat((hidden, matches), 1), first, last, torch.zeros(1)), card=about)
