@@ -127,13 +127,11 @@ class Transformers(Contestant):
     def runner(self, choice: Choice) -> str:
         return "transformers"
 
-    def hardware(self, choice: Choice) -> str:
+    def hardware(self, choice: Choice, longest: int = 0) -> str:
         from decoding.models.devices import described
 
-        return described(self._pair.target.device)
-
-    def waiting(self, choice: Choice, longest: int = 0) -> str:
-        return "" if choice.load == ONE else "generate answers requests one after another"
+        device = described(self._pair.target.device)
+        return device if choice.load == ONE else f"{device}; generate answers requests one after another"
 
     def _generate(self, arrived: Arrived[Request], sink: EventSink, began_ns: int) -> Decoded:
         import torch

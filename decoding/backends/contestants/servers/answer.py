@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from decoding.backends.contestants.servers.client import Client, Head, Read
+from decoding.backends.contestants.servers.client import Client, Events, Head, Read
 from decoding.backends.contestants.servers.dialects.base import (
     LONGEST_DRAFT,
     Dialect,
@@ -20,7 +20,6 @@ from decoding.backends.contestants.servers.dialects.base import (
     Piece,
     refuse,
 )
-from decoding.backends.contestants.servers.sse import Events
 from decoding.backends.contestants.servers.words import SHOWN_AT_MOST, Words
 from decoding.core.ending import Decoded
 from decoding.errors import ServerFailed

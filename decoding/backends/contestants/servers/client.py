@@ -24,7 +24,7 @@ from decoding.errors import BadServer, ServerFailed
 
 CONNECT_S = 10.0
 SILENCE_S = 120.0  # the longest time without a byte
-LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that does not stream
+LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer, or of an event of one that streams: some repeat the prompt
 UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # X509_V_ERR_*: signed by itself, or by nobody who is known
 LIMITS = {"timeout": {"connect": CONNECT_S, "read": SILENCE_S, "write": SILENCE_S}}
 
@@ -204,6 +204,40 @@ class Client:
                     yield connection.at_ns, part
         except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
             raise self._unread(error) from error
+
+
+class Events:
+    """Finds whole server-sent events in a stream of bytes, wherever the bytes are cut. Lines may end in CR, LF or both.
+    Only `data` is read: no server of models uses the other fields."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, more: bytes) -> list[bytes]:
+        """Return the data of each event that is complete now."""
+        text = self._rest + more
+        if b"\r" in text:
+            held = text.endswith(b"\r")  # half of CRLF, or a line end of its own: the next byte tells
+            text = text[:-1] if held else text
+            *lines, self._rest = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+            self._rest += b"\r" if held else b""
+        else:
+            *lines, self._rest = text.split(b"\n")
+        found = [data for line in lines if (data := self._line(line)) is not None]
+        if len(self._rest) + self._size > LARGEST_ANSWER:
+            raise ServerFailed(f"The server sent an event of more than {LARGEST_ANSWER:,} bytes, so it was cut off.")
+        return found
+
+    def _line(self, line: bytes) -> bytes | None:
+        if not line:
+            data, self._data, self._size = self._data, [], 0
+            return b"\n".join(data) if data else None
+        if line.startswith(b"data:"):
+            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            self._size += len(line)
+        return None
 
 
 def tls(*files: str) -> ssl.SSLContext:

@@ -1,4 +1,4 @@
-"""Servers as a contestant: sends requests as a load has them arrive, with one client for all dialects."""
+"""Servers as a contestant, beside a pair or alone: sends requests as a load has them arrive."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
+from decoding.backends.contestants.base import Answers, Backend, Contestant, Request, SinkFor
 from decoding.backends.contestants.servers.answer import (
     AnswerReader,
     Sleep,
@@ -24,7 +24,7 @@ from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, D
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.core.ending import Decoded
 from decoding.core.load import NAP, ONE, Arrived, Load, RequestQueue
-from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
+from decoding.errors import BadServer, BadStrategy, BrokenModel, DrafthouseError, ServerFailed
 from decoding.trace.events import Event, EventSink
 from decoding.trace.timing import Clock
 
@@ -141,7 +141,7 @@ class Servers(Contestant):
     def runner(self, choice: Choice) -> str:
         return dialect_called(self._endpoint(choice).dialect).title
 
-    def hardware(self, choice: Choice) -> str:
+    def hardware(self, choice: Choice, longest: int = 0) -> str:
         return f"the server {self._endpoint(choice).name}"  # without its address: results may be shared
 
     def served_model(self, choice: Choice) -> str:
@@ -266,3 +266,22 @@ class Servers(Contestant):
         elif before:
             answer.supplement(server.since(before, await server.counts()))
         return answer.end()
+
+
+class ServersOnly(Backend):
+    """Servers alone, without a model on this machine. Prompts go as text, and no target audits the answers."""
+
+    target = tokenizer = renderer = None
+    end_tokens: frozenset[int] = frozenset()
+    vocab = 0
+
+    def __init__(self, servers: Reach) -> None:
+        self._contestant = Servers(servers, None)
+
+    def contestant(self, choice: Choice) -> Servers:
+        if choice.spec.role != "server":
+            raise BadStrategy(f"{choice.label} needs a target on this machine, and there is none. Give --target MODEL.")
+        return self._contestant
+
+    def close(self) -> None:
+        self._contestant.close()
