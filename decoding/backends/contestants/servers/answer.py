@@ -83,17 +83,14 @@ class AnswerReader:
     def add(self, at_ns: int, piece: Piece) -> None:
         self._finish = piece.finish or self._finish
         self._report = piece.report or self._report
-        if not piece.tokens and not piece.text:
-            if self._pending and piece.total is not None:
-                self._pending.total = piece.total
-                self._require_end(self._pending)
-            return
         at_ns -= self._sent_ns
-        if self._pending and not piece.is_same_step and at_ns != self._pending.at_ns:
-            self._flush()
-        self._pending = self._pending or Delivery(at_ns)
-        self._pending.add(piece)
-        self._require_end(self._pending)
+        if piece.tokens or piece.text:
+            if self._pending and not piece.is_same_step and at_ns != self._pending.at_ns:
+                self._flush()
+            self._pending = self._pending or Delivery(at_ns)
+        if self._pending:
+            self._pending.add(piece)
+            self._require_end(self._pending)
 
     @property
     def _most(self) -> int:
