@@ -171,9 +171,10 @@ def _require_new(found: Iterable[PromptItem], first_at: Mapping[str, str]) -> No
 def _read(row: Row, form: RowForm, number: str) -> list[PromptItem]:
     """Read a row: one prompt, or one for each turn of its conversation."""
     turns = form.turns(row) if form.turns else []
-    sent = chats.sent(row) if form.is_log else chats.Sent()
     plain = _prompt(row, turns[0].chat.text if turns else form.text(row), number)
-    plain = replace(plain, at=sent.at, max_tokens=sent.max_tokens)
+    if form.is_log:
+        at, max_tokens = chats.sent(row)
+        plain = replace(plain, at=at, max_tokens=max_tokens)
     if not turns:
         return [_checked(replace(plain, reference=optional(row, form.reference)))]
     return [_checked(prompt) for prompt in _conversation(plain, turns)]
