@@ -13,12 +13,12 @@ from typing import Any
 import pytest
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.servers.client import LARGEST_ANSWER, Client, Events, Head
 from decoding.backends.contestants.servers.dialects.base import counters
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.examining import examine
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
+from decoding.backends.contestants.servers.server import LARGEST_ANSWER, Events, Head, Server
 from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
@@ -278,11 +278,11 @@ async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tup
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        client = Client(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
+        asked = Server(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
         try:
-            return [await client.get("/health") for _ in range(count)]
+            return [await asked.get("/health") for _ in range(count)]
         finally:
-            await client.close()
+            await asked.close()
 
 
 @pytest.mark.parametrize("raw", [b"SSH-2.0-OpenSSH_9.6\r\n\r\n", b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nabc"])
