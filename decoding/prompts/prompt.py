@@ -7,13 +7,12 @@ later, by the target's chat template; each turn of a conversation is a prompt.
 
 import codecs
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.prompts import chats
-from decoding.prompts.chat.messages import Chat, Message
+from decoding.prompts.chat.messages import UNFIT, Chat, Message
 from decoding.prompts.containers import LONGEST, Placed
 from decoding.prompts.containers import rows as rows_of
 from decoding.prompts.forms import RowForm, named, recognised
@@ -24,8 +23,6 @@ LARGEST_PROMPT_FILE = 64 * 1024 * 1024  # bytes
 MOST_PROMPTS = 100_000
 LONGEST_ID = 200  # characters
 IDS = ("id", "task_id", "question_id", "prompt_id", "custom_id")
-
-HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +202,6 @@ def _checked(prompt: PromptItem) -> PromptItem:
     if len(prompt.id) > LONGEST_ID:
         raise BrokenRow(f"its id has {len(prompt.id):,} characters, more than {LONGEST_ID}")
     for column in ("id", "text", "category", "reference"):
-        if HALF_PAIR.search(getattr(prompt, column)):
-            raise BrokenRow(f"its {column} holds half a surrogate pair; write the whole character")
+        if UNFIT.search(getattr(prompt, column)):
+            raise BrokenRow(f"its {column} holds a NUL character or half a surrogate pair; write whole characters")
     return prompt
