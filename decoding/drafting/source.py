@@ -256,7 +256,7 @@ class Judging(Protocol):
 class Thresholds(Protocol):
     """A classifier, as far as a source asks it."""
 
-    def tuned(self, rule: str, *, as_trained: bool = False) -> float:
+    def tuned(self, rule: str) -> float:
         """Return the threshold at which this rule is best."""
         ...
 
