@@ -23,11 +23,10 @@ from decoding.dice.dice import NOISE_BLOCK, dice_for
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.driver import DraftDriver
-from decoding.drafting.source import Copying, Source, View
+from decoding.drafting.source import Chain, Copying, Source, View
 from decoding.models.devices import Launched
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import fitted, rising
-from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.trace.timing import Clock
 
@@ -261,5 +260,5 @@ def _text(
     contexts = [runner.context for runner in (place.target, place.draft) if runner]
     length = max(1, min(LENGTH, min(contexts) - GROWTH))
     prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
-    source = SameLength(lookahead) if place.draft else AnyTokens(repeat(lookahead))
+    source = Chain(lookahead) if place.draft else AnyTokens(repeat(lookahead))
     return text_of(pair, place, prompt, dice_for(sampling, pair.vocab, number), source, clock, feature=feature)
