@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from decoding.dice import chance
 from decoding.dice.sampling import Sampling
-from decoding.dice.verify import Verdict, by_equality, by_ratio, by_tree, certain, choose_each
+from decoding.dice.verify import Draft, QueuedDraft, Verdict, by_equality, by_ratio, by_tree, certain, choose_each
 from decoding.errors import BrokenModel
 from decoding.models.devices import Launched, on_its_way, sent_to
 from decoding.models.fast.fused import best_on
@@ -28,19 +27,6 @@ Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids t
 
 NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more than the numbers
 BLOCKS_HELD = 3  # of each device: a draft may be a block ahead of the text. 32 positions of 128,256 tokens take 16 MB
-
-
-class DraftToJudge(Protocol):
-    """A draft as far as a verdict needs to know it."""
-
-    @property
-    def tokens(self) -> tuple[int, ...]: ...
-    @property
-    def scores(self) -> Tensor | None: ...  # [k, V], what each token was drawn from; None where none was drawn
-    @property
-    def parents(self) -> tuple[int, ...]: ...  # of a tree; empty if the draft is a chain
-    @property
-    def aheads(self) -> Sequence[Ahead]: ...  # the tokens before each choice of the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,11 +113,11 @@ class Dice:
         which peeks, and for labels."""
         return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
-    def judge(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
+    def judge(self, logits: Tensor, draft: Draft | QueuedDraft) -> Verdict:
         """Judge a draft by the target's logits after the text and after each drafted token: [k + 1, V]."""
         return self.launch_verdict(logits, draft).verdict()
 
-    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
+    def launch_verdict(self, logits: Tensor, draft: Draft | QueuedDraft) -> PendingVerdict:
         """Begin to judge a draft: launch what can be launched without waiting for the device."""
         return pending_verdict(self.choose(logits, draft.aheads).ids, draft)
 
@@ -241,11 +227,11 @@ class Ratio(Dice):
         q = _probabilities(scores)[0, token].item()
         return self._coin("accept", ahead) * q < p
 
-    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
+    def launch_verdict(self, logits: Tensor, draft: Draft | QueuedDraft) -> PendingVerdict:
         """Launch nothing: the steps depend on each other, so only the logits can be waited for beside other work."""
         return PendingVerdict(Launched(logits.device), lambda: self._by_ratio(logits, draft))
 
-    def _by_ratio(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
+    def _by_ratio(self, logits: Tensor, draft: Draft | QueuedDraft) -> Verdict:
         aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
         if draft.parents:
@@ -267,13 +253,13 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
-def pending_verdict(ids: Tensor, draft: DraftToJudge | None = None) -> PendingVerdict:
+def pending_verdict(ids: Tensor, draft: Draft | QueuedDraft | None = None) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
     own = on_its_way(ids)
     return _pending(Launched(ids.device), own, draft)
 
 
-def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list[PendingVerdict]:
+def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, Draft | QueuedDraft]]) -> list[PendingVerdict]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
@@ -283,7 +269,7 @@ def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list
     return [_pending(launched, ids, draft) for (_, _, draft), ids in each]
 
 
-def _pending(launched: Launched, own: Tensor, draft: DraftToJudge | None) -> PendingVerdict:
+def _pending(launched: Launched, own: Tensor, draft: Draft | QueuedDraft | None) -> PendingVerdict:
     if draft and draft.parents:
         return PendingVerdict(launched, lambda: by_tree(_read(own), draft.tokens, draft.parents))
     return PendingVerdict(launched, lambda: by_equality(_read(own), draft.tokens if draft else ()))

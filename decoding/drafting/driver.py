@@ -12,10 +12,10 @@ import torch
 from torch import Tensor
 
 from decoding.core.batch_state import BatchState
-from decoding.core.drafter import EMPTY, Draft, Drafter, QueuedDraft
+from decoding.core.sequence import Drafter
 from decoding.dice.choosing import LaunchedToken, Picker, PickingPass
 from decoding.dice.dice import Dice, broken
-from decoding.dice.verify import Verdict
+from decoding.dice.verify import EMPTY, Draft, QueuedDraft, Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
 from decoding.drafting.source import (
     END,

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 
 from decoding.backends.registry import Parts
-from decoding.core.drafter import Drafter
+from decoding.core.sequence import Drafter
 from decoding.drafting.estimates import Knowledge
 from decoding.strategies.hybrid import BestSource
 from decoding.strategies.suffix import SuffixDecoding

@@ -19,11 +19,11 @@ import torch
 from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
-from decoding.core.drafter import EMPTY
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
+from decoding.dice.verify import EMPTY
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, DraftLost, OutOfMemory
 from decoding.models.runner import ModelRunner, run_one
