@@ -51,11 +51,13 @@ from decoding.trace.events import StopReason
 class GrownTree:
     """A tree of candidates while it is drafted. Tokens are numbered in the order in which they come."""
 
+    model: Tree  # of those tokens that the draft model has read, by numbers of its own
+    alternatives: int  # after each token whose ranks a source learns
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     paths: list[tuple[int, ...]] = field(default_factory=list)  # from the text's end to each token
     listed: dict[int, Sequence[int]] = field(default_factory=dict)  # what the draft lists after a token, best first
-    read: dict[int, int] = field(default_factory=dict)  # token -> its number among those that the draft has read
+    read: dict[int, int] = field(default_factory=dict)  # token -> the model's number
 
     def path(self, number: int) -> tuple[int, ...]:
         return self.paths[number] if number >= 0 else ()
@@ -71,21 +73,25 @@ class GrownTree:
                 self.tokens.append(token)
                 self.parents.append(parent)
 
-    def reading(self, opened: Sequence[int]) -> list[int]:
-        """Return the parents of tokens that are now read. The model's tree numbers only those that it reads."""
+    def reading(self, opened: Sequence[int]) -> TreePass:
+        """Return the pass that reads these tokens."""
         parents = [self.read.get(self.parents[number], END) for number in opened]
         self.read |= {number: len(self.read) + i for i, number in enumerate(opened)}
-        return parents
+        return TreePass(self.model, parents)
 
-    def read_on(self, path: Sequence[int]) -> list[int]:
-        """Return the tokens of this path that the model has read, by its own numbers."""
-        return [self.read[number] for number in path if number in self.read]
+    def adopt(self, path: Sequence[int]) -> None:
+        """Let the model keep what it has read of the accepted path."""
+        if read := [self.read[number] for number in path if number in self.read]:
+            self.model.adopt(read)
 
-    def ranks(self, verdict: Verdict, most: int) -> list[int]:
-        """Return where the text's token stood on each list along the accepted path; `most` if it was not listed."""
+    def ranks(self, verdict: Verdict) -> list[int]:
+        """Return where the text's token stood on each list along the accepted path; `alternatives` if on none."""
         said = [*(self.tokens[number] for number in verdict.path), verdict.token]
         lists = [self.listed[number] for number in (END, *verdict.path) if number in self.listed]
-        return [listed.index(token) if token in listed else most for token, listed in zip(said, lists, strict=False)]
+        return [
+            listed.index(token) if token in listed else self.alternatives
+            for token, listed in zip(said, lists, strict=False)
+        ]
 
 
 @dataclass
@@ -98,8 +104,6 @@ class DraftDriver(Drafter):
     model: ModelRunner | None = None
     feature: Feature | None = None  # what the source sees of each drafted token
     picker: Picker | None = None  # if a GPU chooses the tokens
-    _tree: Tree = field(init=False)
-    _listed: int = field(default=0, init=False)  # alternatives that were listed after each of its places
     _grown: GrownTree | None = field(default=None, init=False)  # this round's tree
     _copied: int = field(default=0, init=False)  # tokens of this round's draft that were copied
     _began: int = field(default=0, init=False)  # when drafting began, in ns
@@ -133,10 +137,8 @@ class DraftDriver(Drafter):
         took = self.view.now() - self._ready
         ranks: Sequence[int] = ()
         if self._grown:
-            read = self._grown.read_on(verdict.path)
-            if read:
-                self._tree.adopt(read)
-            ranks = self._grown.ranks(verdict, self._listed)
+            self._grown.adopt(verdict.path)
+            ranks = self._grown.ranks(verdict)
         tokens, drafting = len(draft.tokens), self._ready - self._began
         self.source.judged(Judgement(tokens, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
 
@@ -314,14 +316,13 @@ class DraftDriver(Drafter):
         if depth <= 0:
             return EMPTY
         logits = yield model, rewind_to(model, text), 1
-        self._grown, self._tree, self._listed = GrownTree(), model.grow(), step.listed
-        grown, tree, passes = self._grown, self._tree, 1
+        self._grown = grown = GrownTree(model.grow(), step.listed)
+        passes = 1
         self._add_level(grown, step, logits)
         ask = next_of(asking)
         while isinstance(ask, Step) and passes < depth:
             opened = [*dict.fromkeys(ask.parents)]
-            reading = TreePass(tree, grown.reading(opened))
-            logits = yield reading, [grown.tokens[number] for number in opened], len(opened)
+            logits = yield grown.reading(opened), [grown.tokens[number] for number in opened], len(opened)
             self._add_level(grown, ask, logits)
             ask = next_of(asking)
             passes += 1

@@ -69,6 +69,7 @@ def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
         ("suffix:memory=perhaps", "neither true nor false"),
         ("assisted:schedule=sometimes", "not one of constant, heuristic"),
         ("disco:classifier=" + "x" * 2000, "not a text of at most"),
+        ("static:" + "4" * 400, "not a whole number"),
         ("static:lookahead=4,depth=2", "no parameter 'depth'; it takes lookahead"),
         ("cap=3", "before any strategy"),
         ("lookup:threshold=0.2", "lookup: threshold needs a classifier; add classifier=newest"),
