@@ -7,8 +7,7 @@ from collections.abc import Sequence
 
 from decoding.backends.registry import Parts
 from decoding.core.sequence import Drafter
-from decoding.drafting.estimates import Knowledge
-from decoding.strategies.hybrid import BestSource
+from decoding.strategies.hybrid import BestSource, Knowledge
 from decoding.strategies.suffix import SuffixDecoding
 
 
