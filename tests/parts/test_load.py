@@ -99,13 +99,6 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
         made.run()
 
 
-def test_cancelling_a_full_batch_ends_it_at_once() -> None:
-    told: list[int] = []
-    made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
-    assert made.run(told.append) == []
-    assert 2 <= len(told) < len(PROMPTS)
-
-
 def test_under_load_strategies_take_turns_block_by_block() -> None:
     choices = [choice.at(Load(1)) for choice in parse_choices("autoregressive,static:2")]
     loaded = [choice.at(Load(2)) for choice in choices]
