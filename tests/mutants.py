@@ -4,7 +4,6 @@
 |---|---|
 | hold 40 changes in the loop against the laws | `python -m tests.mutants --count 40 --under decoding/core tests/laws` |
 | list them without running anything | add `--list` |
-| changes that somebody chose | `--faults FILE`: JSON lists of path, old text, new text |
 
 Changes are drawn by `--seed`, in proportion to the lines of each file: comparisons, constants and bounds, conditions,
 swapped arguments, dropped calls and keywords, other operators, returned nothing, and checks that never refuse.
@@ -154,26 +153,14 @@ def _parses(mutant: Mutant, source: str) -> bool:
         return False
 
 
-def named(file: Path) -> list[Mutant]:
-    """Read changes that somebody chose."""
-    found = []
-    for path, old, new in json.loads(file.read_text()):
-        source = (ROOT / path).read_text()
-        assert source.count(old) == 1, f"{path} has {old!r} {source.count(old)} times"
-        start = source.index(old)
-        line = source.count("\n", 0, start) + 1
-        found.append(Mutant(path, line, "chosen", old, new, start, start + len(old)))
-    return found
-
-
-def tried(mutant: Mutant, tests: Sequence[str], folder: Path = ROOT) -> dict[str, object]:
+def tried(mutant: Mutant, tests: Sequence[str]) -> dict[str, object]:
     """Plant a change, run the tests until the first fails, and take the change back."""
     path = ROOT / mutant.path
     source, began = path.read_text(), time.monotonic()
     path.write_text(mutant.applied(source))
     try:
         command = [sys.executable, "-m", "pytest", "-x", "-q", "--no-header", "-p", "no:cacheprovider", *tests]
-        done = subprocess.run(command, cwd=folder, timeout=SECONDS, capture_output=True, text=True)
+        done = subprocess.run(command, cwd=ROOT, timeout=SECONDS, capture_output=True, text=True)
         code, last = done.returncode, (done.stdout.strip().splitlines() or [""])[-1]
         first = next((line for line in done.stdout.splitlines() if line.startswith(("FAILED", "ERROR"))), last)
     except subprocess.TimeoutExpired:
@@ -188,16 +175,14 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--under", default=",".join(ROOMS), help="folders or files, separated by commas")
-    parser.add_argument("--faults", type=Path, help="changes that somebody chose")
-    parser.add_argument("--folder", type=Path, default=ROOT, help="where pytest runs: another suite's checkout")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("--output", type=Path, help="write the result here instead of to standard output")
     parser.add_argument("tests", nargs="*", default=["tests"], help="what pytest is given")
     asked = parser.parse_args()
-    mutants = named(asked.faults) if asked.faults else drawn(asked.under.split(","), asked.count, asked.seed)
+    mutants = drawn(asked.under.split(","), asked.count, asked.seed)
     rows: list[dict[str, object]] = []
     for number, mutant in enumerate(mutants, 1):
-        rows.append(asdict(mutant) if asked.list else tried(mutant, asked.tests, asked.folder))
+        rows.append(asdict(mutant) if asked.list else tried(mutant, asked.tests))
         told = "" if asked.list else ("killed " if rows[-1]["killed"] else "SURVIVED ")
         sys.stderr.write(f"{number}/{len(mutants)} {told}{mutant.path}:{mutant.line} {mutant.kind}\n")
     killed = Counter(bool(row.get("killed")) for row in rows)

@@ -10,10 +10,10 @@ from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import Recording, record
+from decoding.drafting.records import RecordedText
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
-from decoding.replay.ssd.playing import Track
-from decoding.replay.ssd.recording import track_of
+from decoding.replay.planning import RecordedSet
 from decoding.trace.events import Event
 from tests.kit.worlds import World
 
@@ -54,9 +54,10 @@ def many(sampling: Sampling, seeds: range) -> list[Recording]:
     return [recorded(made, sampling, seed, depth=0) for seed in seeds]
 
 
-def tracked(made: World, sampling: Sampling, seed: int) -> Track:
+def tracked(made: World, sampling: Sampling, seed: int) -> RecordedText:
     """Return the text that any strategy writes in this world, and the draft along it."""
-    return track_of(recorded(made, sampling, seed, depth=CAP + 1))
+    [text] = RecordedSet([recorded(made, sampling, seed, depth=CAP + 1)]).texts(None)
+    return text
 
 
 def lived(world: World, choice: Choice, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow
 def test_one_user_takes_the_seconds_of_the_passes_that_a_replay_counts(recorded: RecordedSet, label: str) -> None:
     [choice] = parse_choices(label)
     costs = dataclasses.replace(CHEAP, in_tree=0.0001, tree=0.002, reading=0.0003)
-    texts = [dataclasses.replace(text, prompt_tokens=1) for text in recorded.texts(recorded.shown(choice.sees))]
+    texts = [dataclasses.replace(text, prompt_tokens=1) for text in recorded.texts()]
     counted = costs.seconds(replay(texts, choice.sources()), choice.sees)
     played = play(texts, choice.sources(), costs, users=1)
     assert sum(request.end for request in played.requests) == pytest.approx(counted)

@@ -109,17 +109,12 @@ def prefilled(one: SampleResult, milliseconds: float) -> SampleResult:
 
 
 def test_end_to_end_counts_the_drafts_reading_of_the_prompt_too() -> None:
-    """100 and 200 tokens per second save 5 ms a token. The draft takes 40 ms longer to read the prompt: a gain from 8
-    tokens on."""
+    """The draft takes 40 ms longer to read the prompt."""
     base, fast = pairs([200.0])
     row = rows(prefilled(base, 100), prefilled(fast, 140))[1]
     assert row["speedup"]["ratio"] == pytest.approx(2.0)  # type: ignore[index]
     assert row["end_to_end"]["ratio"] == pytest.approx((100 + 100) / (140 + 50))  # type: ignore[index]
-    assert row["break_even_tokens"] == pytest.approx(8.0)
     assert row["prefill_ms"] == pytest.approx(140.0)
-    assert rows(prefilled(base, 10), fast)[1]["break_even_tokens"] == 0
-    base, slow = pairs([50.0])
-    assert rows(base, prefilled(slow, 10))[1]["break_even_tokens"] is None
 
 
 def test_bounds_and_peers_are_never_ranked() -> None:

@@ -21,7 +21,7 @@ from decoding.papers import bootstrap
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import FigurePart, filled
-from decoding.papers.figures import FIGURES, base, figures_in
+from decoding.papers.figures import FIGURES, figures_in
 from decoding.papers.files import FILES
 from decoding.papers.outcomes import play
 from decoding.papers.settings import of_papers
@@ -73,12 +73,6 @@ def test_expected_outcomes_under_the_ratio_rule_equal_the_mean_of_live_runs() ->
     for ours, theirs in zip(zip(*computed, strict=True), zip(*live, strict=True), strict=True):
         deviation = statistics.stdev(a - b for a, b in zip(ours, theirs, strict=True)) / len(live) ** 0.5
         assert abs(statistics.mean(ours) - statistics.mean(theirs)) < 3 * deviation
-
-
-def test_the_best_fan_out_is_found_where_one_branch_adds_nothing_and_the_next_much() -> None:
-    hits = [[0.0, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 0.5]]
-    assert base.most_hits(hits, 3) == (0, 3)
-    assert base.most_hits(hits, 2)[0] >= 1
 
 
 def test_a_bootstrap_interval_holds_the_value_and_narrows_with_more_prompts() -> None:

@@ -12,13 +12,11 @@ LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
 
 
 def test_a_list_of_strategies_is_read_as_it_is_written() -> None:
-    choices = parse_choices(
-        "autoregressive, static:6,threshold:0.3,cap=10,adaptive=true,assisted:lookahead=3,threshold=0"
-    )
+    choices = parse_choices("autoregressive, static:6,threshold:0.3,cap=10,assisted:lookahead=3,threshold=0")
     assert [(c.strategy, dict(c.params)) for c in choices] == [
         ("autoregressive", {}),
         ("static", {"lookahead": 6}),
-        ("threshold", {"threshold": 0.3, "cap": 10, "adaptive": True}),
+        ("threshold", {"threshold": 0.3, "cap": 10}),
         ("assisted", {"lookahead": 3, "threshold": 0.0, "schedule": "constant"}),
     ]
 

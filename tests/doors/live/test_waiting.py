@@ -19,7 +19,7 @@ from tests.kit.live import PATIENCE, run, session_of
 from webapp.accounts.models import Membership, User
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
-from webapp.core import conditions, holding, subscriptions
+from webapp.core import conditions, holding, news
 from webapp.core.waiting import AT_WORK
 from webapp.jobs import log
 from webapp.jobs.models import Job
@@ -83,7 +83,7 @@ def held() -> int:
 
 
 def listeners() -> int:
-    return sum(len(one.readers) for its in subscriptions._subscriptions.values() for one in its.values())
+    return sum(len(one.readers) for its in news._subscriptions.values() for one in its.values())
 
 
 async def waiting(*askings: Asking) -> None:
@@ -112,7 +112,7 @@ def last_line(job: Any) -> int:
 def write_more(job: Job, sample: Sample) -> None:
     trace.append(sample=sample, first_seq=3, events=[{"seq": 3}])
     log.add(job, "It goes on.")
-    log.nudge(job.pk)
+    log.announce(job.pk)
 
 
 def new_in(body: dict[str, Any]) -> list[int]:
