@@ -1,4 +1,4 @@
-"""What a runner has to read again, and how a cancelled batch ends."""
+"""Rewinding of runners to a text, and the end of a cancelled batch."""
 
 from __future__ import annotations
 
