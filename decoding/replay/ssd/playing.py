@@ -1,4 +1,4 @@
-"""Place where a simulated draft works, what is under way, and the result. Standard library only."""
+"""Where a simulated draft works, what is under way, and the result. Standard library only."""
 
 from __future__ import annotations
 
