@@ -1,6 +1,6 @@
-import dataclasses
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -132,10 +132,12 @@ EQUAL = noisy(200, 0.03, 30, 2), noisy(200, 0.03, 30, 1), noisy(120, 0.03, 30, 3
 BUSY = "Other programs used 80 % of the 2 cores."
 
 
-def at_two_loads(**asked: Any) -> dict[str, Any]:
+def at_two_loads(reading_ms: int = 0, **asked: Any) -> dict[str, Any]:
+    """Copies are twice as fast as the target alone. Before them a prompt is read for so long."""
     choices = [choice.at(load) for load in (ONE, Load(4)) for choice in (choose("autoregressive"), choose("lookup"))]
     samples = [sample(c.label, p, 200 if c.strategy == "lookup" else 100, c.load) for c in choices for p in range(12)]
-    return found(choices, samples, "autoregressive", ENDED, **asked)
+    read = [replace(s, prefill_ns=reading_ms * 10**6) if "lookup" in s.strategy else s for s in samples]
+    return found(choices, read, "autoregressive", ENDED, **asked)
 
 
 SCENES: dict[str, Callable[[], dict[str, Any]]] = {
@@ -173,6 +175,7 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     "others used the machine": lambda: compared([200.0] * 12, noises=[BUSY]),
     "others used the machine at two loads": partial(at_two_loads, noises=[BUSY]),
     "two loads": at_two_loads,
+    "two loads, and whole requests are slower": partial(at_two_loads, 60),  # they alone decide under load
 }  # fmt: skip
 
 
@@ -209,41 +212,3 @@ def test_the_leader_of_equals_is_seldom_called_faster() -> None:
         found = compared(*(noisy(100, 0.25, 12, 100 * seed + i) for i in range(8)), base=base)
         faster += " times as fast as " in found["loads"][0]["verdict"]
     assert faster <= 2
-
-
-def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
-    """A second load used to put the end-to-end speed-up in its place."""
-    slow_to_read, more = choose("static", {"lookahead": 4}), Load(2)
-    choices = [choose("autoregressive"), slow_to_read]
-    loaded = [choice.at(more) for choice in choices]
-
-    def samples(every: Sequence[Choice]) -> list[SampleResult]:
-        return [
-            dataclasses.replace(sample(c.label, p, 200 if c.strategy == "static" else 100, c.load), prefill_ns=read)
-            for c, read in zip(every, [20_000_000, 80_000_000] * (len(every) // 2), strict=True)
-            for p in range(8)
-        ]
-
-    alone = found(choices, samples(choices), "autoregressive", ENDED)["rows"]["static:4"]
-    both = found([*choices, *loaded], samples([*choices, *loaded]), "autoregressive", ENDED)["rows"]
-    assert both["static:4"]["speedup"]["ratio"] == alone["speedup"]["ratio"] == pytest.approx(2.0)
-    assert both["static:4 @2"]["speedup"] == both["static:4 @2"]["end_to_end"]
-    assert both["static:4 @2"]["speedup"]["ratio"] == pytest.approx(120 / 130)
-
-
-def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests() -> None:
-    """Decoding alone put the strategy first whose requests wait longest."""
-    load, dice = Load(4), random.Random(1)
-    choices = [choose("autoregressive").at(load), *(choose("static", {"lookahead": n}).at(load) for n in (1, 2))]
-    reads = {"autoregressive": 0, "static:1": 300, "static:2": 10}
-    decodes = {"autoregressive": 100.0, "static:1": 190.0, "static:2": 150.0}
-    samples = [
-        dataclasses.replace(
-            sample(c.label, p, decodes[c.settings] * dice.lognormvariate(0, 0.02), load),
-            prefill_ns=reads[c.settings] * 10**6,
-        )
-        for c in choices
-        for p in range(24)
-    ]
-    [only] = found(choices, samples, "autoregressive", ENDED)["loads"]
-    assert only["verdict"].startswith("static:2 @4 is 1.") and only["ranking"]["as_fast"] == ()
