@@ -6,15 +6,13 @@ import { test } from "node:test";
 globalThis.document = Object.assign(new EventTarget(), { querySelectorAll: () => [], querySelector: () => ({ dataset: { marks: "marks.svg" } }) });
 const at = "../../static/js";
 const { sentence: ofMap } = await import(`${at}/charts/best-map.js`);
-const { labelled, legend: ofFigure, table: figureTable } = await import(`${at}/charts/figure.js`);
 const { frontOf, sentence: ofFront } = await import(`${at}/charts/load-front.js`);
-const { sentence: ofLatency, table: latencyTable } = await import(`${at}/charts/load-latency.js`);
+const { sentence: ofLatency } = await import(`${at}/charts/load-latency.js`);
 const { crossing, sentence: ofSpeedup } = await import(`${at}/charts/load-speedup.js`);
 const { folded } = await import(`${at}/charts/oracle-lookaheads.js`);
 const { legend: ofPositions } = await import(`${at}/charts/positions.js`);
 const { sentence: ofPredicted, table: predicted } = await import(`${at}/charts/predicted.js`);
 const { legend: ofWaterfall, table: waterfall } = await import(`${at}/charts/waterfall.js`);
-const { loadAxis, seriesOf } = await import(`${at}/core/loads.js`);
 
 /** Texts of a table's rows. */
 const cells = (table) => table.children[1].children.map((row) => row.children.map(textOf));
@@ -60,27 +58,6 @@ test("sets of lookaheads stand on one scale, on which rare long ones stand in th
   assert.deepEqual(folded([[99, 1], [10, 10, 10, 10, 10, 10, 10]]).map((of) => of.length), [7, 7]);
 });
 
-const pointOf = (x, y, low = null, high = null, label = "") => ({ x, y, low, high, label });
-
-test("a paper's figure shows published series by dots and ours by lines, every point with how it was read, and labels ends", () => {
-  const figure = {
-    x: { label: "branches", format: "number", log: true, names: [] }, y: { label: "misses", format: "share", log: true },
-    series: [
-      { name: "1B", origin: "published", grade: "Pd", source: "there", is_line: true, points: [pointOf(2, 0.25)] },
-      { name: "ours", origin: "computed", grade: "", source: "", is_line: true, points: [pointOf(2, 0.3, 0.2, 0.4), pointOf(4, 0.015, null, null, "C = 1")] },
-    ],
-  };
-  assert.deepEqual(ofFigure({ figure }).map((entry) => entry.attributes.class), ["key spot published d0", "key line ours f0"]);
-  assert.deepEqual(cells(figureTable({ figure })), [
-    ["1B", "published", "2", "25 %", "–", "there [Pd]"],
-    ["ours", "computed", "2", "30 %", "20 % – 40 %", "–"],
-    ["ours", "computed", "C = 1", "1.5 %", "–", "–"],
-  ]);
-  const points = ["C = 1", "C = 0.5", "C = 0"].map((label, i) => pointOf(i, i, null, null, label));
-  assert.deepEqual(labelled({ is_line: true, points }).map(({ label }) => label), ["C = 1", "C = 0"]);
-  assert.deepEqual(labelled({ is_line: true, points: [...points, pointOf(3, 3)] }), []);
-});
-
 test("the waterfall goes on to the prompt and under load to the queue; a run without rounds shows what was measured", () => {
   const step = (name, from, to) => ({ name, title: name, from, to, seconds: 0.5 });
   const why = { refusal: "", bound: 100, steps: [step("others", 100, 80), step("overhead", 80, 60)], measured: 60, with_prompt: 50, end_to_end: 40,
@@ -96,12 +73,9 @@ test("the waterfall goes on to the prompt and under load to the queue; a run wit
 
 // ---- loads
 
-const times = (p50, p95, p99) => ({ p50, p95, p99, intervals: { p50: [p50 - 0.5, p50 + 0.5], p95: [p95 - 0.5, p95 + 1], p99: null } });
 const row = (settings, concurrency, user, device, more = {}) => ({
-  settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, strategy: settings.split(":")[0], dash: "", role: "ranked",
-  concurrency, rate: null, sample_count: 6, tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive",
-  speedup: { ratio: user / 100, low: null, high: null, prompts: 6 },
-  queued_ms: times(4, 5, 6), e2e_ms: times(70, 80, 90), ttft_ms: times(10, 20, 30), tpot_ms: times(1, 2, 3), gap_ms: times(1, 2, 3), ...more,
+  settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, role: "ranked", concurrency, rate: null,
+  tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive", ...more,
 });
 const rows = [row("autoregressive", 1, 100, 100), row("static:4", 1, 150, 150), row("autoregressive", 8, 60, 480), row("static:4", 8, 50, 400)];
 
@@ -113,12 +87,4 @@ test("charts of loads name the front without bounds and crossovers as far as int
   assert.match(told(null, 2, "rate"), /loss from 2 requests\/s on, and a gain at no load/);
   const alone = { everyRow: rows.slice(0, 2), report: { crossovers: [], objective: {} } };
   for (const sentence of [ofFront, ofSpeedup, ofLatency]) assert.equal(sentence(alone), "");
-});
-
-test("a strategy is one series over its loads, doubling the load is one step, and waits go from the queue to the end", () => {
-  assert.deepEqual(seriesOf(rows, "concurrency").map((series) => series.rows.map((one) => one.concurrency)), [[1, 8], [1, 8]]);
-  const axis = loadAxis(rows, "concurrency");
-  assert.deepEqual([axis.at, axis.at.map(axis.format)], [[0, 3], ["1", "8"]]);
-  const [name, load, first, ...more] = cells(latencyTable({ everyRow: rows }))[3];
-  assert.deepEqual([name, load, first, more.length, more.at(-1)], ["static:4 @8", "8 at once", "4.00 ms (3.50 ms to 4.50 ms)", 14, "90.0 ms"]);
 });
