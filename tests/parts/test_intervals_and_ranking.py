@@ -132,12 +132,20 @@ EQUAL = noisy(200, 0.03, 30, 2), noisy(200, 0.03, 30, 1), noisy(120, 0.03, 30, 3
 BUSY = "Other programs used 80 % of the 2 cores."
 
 
-def at_two_loads(reading_ms: int = 0, **asked: Any) -> dict[str, Any]:
-    """Copies are twice as fast as the target alone. Before them a prompt is read for so long."""
-    choices = [choice.at(load) for load in (ONE, Load(4)) for choice in (choose("autoregressive"), choose("lookup"))]
-    samples = [sample(c.label, p, 200 if c.strategy == "lookup" else 100, c.load) for c in choices for p in range(12)]
-    read = [replace(s, prefill_ns=reading_ms * 10**6) if "lookup" in s.strategy else s for s in samples]
-    return found(choices, read, "autoregressive", ENDED, **asked)
+TWICE = {1: [200.0] * 12, 4: [200.0] * 12}
+CROSSING = {1: [150.0] * 12, 4: [120.0] * 12, 8: [90.0, 110] * 6, 16: [80.0] * 12}
+
+
+def at_loads(speeds: Mapping[int, Speeds], reading_ms: int = 0, **asked: Any) -> dict[str, Any]:
+    """Copies with these speeds for so many users, prompt by prompt, against autoregressive's 100. Each first reads its
+    prompt for so long."""
+    choices = [choice.at(Load(n)) for n in speeds for choice in (choose("autoregressive"), choose("lookup"))]
+    samples = [sample(c.label, p, 100, c.load) for c in choices[::2] for p in range(12)]
+    for choice in choices[1::2]:
+        for prompt, speed in enumerate(speeds[choice.load.concurrency]):
+            copied = sample(choice.label, prompt, speed or 0, choice.load)
+            samples.append(replace(copied, prefill_ns=reading_ms * 10**6))
+    return found(choices, samples, "autoregressive", ENDED, **asked)
 
 
 SCENES: dict[str, Callable[[], dict[str, Any]]] = {
@@ -173,9 +181,10 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     **{f"an open loop, {n} times": partial(compared, noisy(150, 0.1, 24, 1), load=Load(rate=2.0), repeats=n)
        for n in (1, 6)},
     "others used the machine": lambda: compared([200.0] * 12, noises=[BUSY]),
-    "others used the machine at two loads": partial(at_two_loads, noises=[BUSY]),
-    "two loads": at_two_loads,
-    "two loads, and whole requests are slower": partial(at_two_loads, 60),  # they alone decide under load
+    "others used the machine at two loads": partial(at_loads, TWICE, noises=[BUSY]),
+    "two loads": partial(at_loads, TWICE),
+    "two loads, and whole requests are slower": partial(at_loads, TWICE, 60),  # they alone decide under load
+    "four loads, and at one nothing is settled": partial(at_loads, CROSSING),
 }  # fmt: skip
 
 
@@ -191,7 +200,9 @@ def spoken(of: dict[str, Any]) -> dict[str, Any]:
         for label, row in of["rows"].items()
         if row["speedup"]
     }
-    return {**{name: of[name] for name in ("sentence", "verdict", "doubt")}, "loads": loads, "speedups": speedups}
+    crossings = [[each["gain_until"], each["loss_from"], rounded(each["at"])] for each in of["crossovers"]]
+    said = {name: of[name] for name in ("sentence", "verdict", "doubt")}
+    return said | {"loads": loads, "speedups": speedups} | ({"crossovers": crossings} if crossings else {})
 
 
 def rounded(number: float | None) -> float | None:
