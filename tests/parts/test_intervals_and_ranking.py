@@ -10,6 +10,7 @@ import pytest
 from decoding.choice import Choice, choose
 from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads
+from decoding.measure.definitions import DEFINITIONS
 from decoding.measure.intervals import Column, Interval, fewest_rows, ratio_interval, ratio_intervals
 from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.summary import ENDED, Stage, judge, report
@@ -223,3 +224,39 @@ def test_the_leader_of_equals_is_seldom_called_faster() -> None:
         found = compared(*(noisy(100, 0.25, 12, 100 * seed + i) for i in range(8)), base=base)
         faster += " times as fast as " in found["loads"][0]["verdict"]
     assert faster <= 2
+
+
+def test_a_speedup_is_of_the_total_times_and_the_median_of_prompts_stands_beside_it() -> None:
+    gain = compared([150.0, 20], base=[100, 10])["rows"]["static:1"]["speedup"]
+    assert (gain["ratio"], gain["median"]) == pytest.approx(((1 / 100 + 1 / 10) / (1 / 150 + 1 / 20), 1.75))
+
+
+def test_end_to_end_counts_the_reading_of_the_prompt_too_and_each_number_has_a_definition() -> None:
+    samples = [
+        replace(sample(label, 0, speed), prefill_ns=reading_ms * 10**6)
+        for label, speed, reading_ms in (("autoregressive", 100, 100), ("static:4", 200, 140))
+    ]
+    row = found([choose("autoregressive"), choose("static")], samples, "autoregressive", ENDED)["rows"]["static:4"]
+    assert (row["speedup"]["ratio"], row["prefill_ms"]) == pytest.approx((2.0, 140.0))
+    assert row["end_to_end"]["ratio"] == pytest.approx((100 + 100) / (140 + 50))
+    assert set(row) - {"strategy", "label", "params", "role", "runner", "samples"} == set(DEFINITIONS)
+    assert (row["num_draft_tokens"], row["mean_acceptance_length"], row["acceptance_histogram"]) == (1, 2.0, [0, 1])
+
+
+def test_bounds_are_never_ranked() -> None:
+    speeds = {"autoregressive": 100, "oracle:32": 900, "static:4": 125}
+    samples = [sample(label, prompt, speed) for label, speed in speeds.items() for prompt in range(3)]
+    choices = [choose("autoregressive"), choose("oracle"), choose("static")]
+    assert found(choices, samples, "autoregressive", ENDED)["verdict"].startswith("static:4")
+
+
+@pytest.mark.parametrize(("strategy", "text", "is_told"), [
+    ("lookup", (7,) * 40, True), ("lookup", range(40), False), ("static", (7,) * 40, False),
+])  # fmt: skip
+def test_a_text_that_repeats_itself_is_told_where_copies_gain_by_it(
+    strategy: str, text: Sequence[int], is_told: bool
+) -> None:
+    choices = [choose("autoregressive"), choose(strategy)]
+    samples = [replace(sample(choice.label, 0, 100), tokens=tuple(text)) for choice in choices]
+    doubt = found(choices, samples, "autoregressive", ENDED)["doubt"]
+    assert ("97 % of the text repeats itself" in doubt) == is_told
