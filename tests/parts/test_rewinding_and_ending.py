@@ -1,10 +1,11 @@
-"""Rewinding of runners to a text, and the end of a cancelled batch."""
+"""Rewinding of runners to a text, and the ends of texts: stop strings and cancelled batches."""
 
 from __future__ import annotations
 
 import torch
 
 from decoding.choice import choose
+from decoding.core.ending import Ending
 from decoding.core.loop import decode_all
 from decoding.dice.sampling import Sampling
 from decoding.models.runner import rewind_to
@@ -31,3 +32,14 @@ def test_cancelling_ends_every_text_that_still_grows() -> None:
     decode_all([short, long], cancelled=lambda: short.reason is not None)
     assert (short.reason, long.reason) == ("length", "cancelled")
     assert all(isinstance(sink.events[-1], Finished) for sink in sinks)
+
+
+def spell(tokens: list[int]) -> str:
+    return "".join("abcdefgh"[token] for token in tokens)
+
+
+def test_a_text_is_cut_before_a_stop_string_that_straddles_tokens_and_rounds() -> None:
+    ending = Ending((), ("cde",), spell)  # type: ignore[arg-type]
+    assert ending.find([0, 2, 3], fresh=1) is None
+    assert ending.find([0, 2, 3, 4, 1], fresh=2) == (4, "stop")
+    assert ending.text([0, 2, 3, 4]) == "a"
