@@ -9,10 +9,8 @@ import torch
 from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording, record
 from decoding.drafting.records import RecordedText
-from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
 from decoding.replay.planning import RecordedSet
@@ -56,25 +54,10 @@ def many(sampling: Sampling, seeds: range) -> list[Recording]:
     return [recorded(made, sampling, seed, depth=0) for seed in seeds]
 
 
-def tracked(
-    world: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = 8
-) -> RecordedText:
+def tracked(made: World, sampling: Sampling, seed: int) -> RecordedText:
     """Return the text that any strategy writes in this world, and the draft along it."""
-    [text] = RecordedSet([recorded(world, sampling, seed, depth=cap + 1)]).texts(classifier)
+    [text] = RecordedSet([recorded(made, sampling, seed, depth=CAP + 1)]).texts(None)
     return text
-
-
-LIVE = {
-    "uniform": SpeculatorSettings(4, 12, "uniform", "neural"),
-    "few": SpeculatorSettings(3, 3, "uniform", "neural"),
-    "short": SpeculatorSettings(1, 2, "geometric", "neural"),
-    "deep": SpeculatorSettings(6, 20, "geometric", "neural"),
-    "measured": SpeculatorSettings(4, 8, "measured", "neural"),
-    "lists": SpeculatorSettings(2, 6, "3/2/1+6/0/0", "neural"),
-    "ngram": SpeculatorSettings(4, 10, "geometric", "ngram"),
-    "random": SpeculatorSettings(3, 9, "measured", "random"),
-    "copy": SpeculatorSettings(4, 10, "geometric", "copy"),
-}
 
 
 def lived(world: World, choice: Choice, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:
