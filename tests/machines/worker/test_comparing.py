@@ -6,7 +6,9 @@ import dataclasses
 import math
 import os
 import signal
+import threading
 import time
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -18,6 +20,8 @@ from decoding.measure.sample import Audit, sample_from_events
 from decoding.trace.events import Finished, Started, Verified
 from tests.kit import make
 from tests.kit.comparisons import is_whole, state, succeeded
+from tests.kit.postgres import Server
+from tests.kit.processes import until
 from tests.machines.worker.orders import LosesItsGpu
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
@@ -262,3 +266,60 @@ def test_the_end_of_a_job_is_written_down_when_the_database_is_back(launch, make
         hands.look()
     assert refusals < 2
     assert (state(comparison), comparison.job.attempt) == ("succeeded", 1)
+
+
+LOAD = {"strategies": [{"strategy": "static", "params": {"lookahead": 3}}], "concurrency": [3]}
+
+
+@pytest.mark.smoke
+def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch, make_worker, engine):
+    comparison = launch(texts=9, tokens=48, **LOAD)
+    kept: dict[object, int] = {}
+
+    def kill() -> None:
+        assert Sample.objects.filter(finished=None).count() == 3, "the batch is full"
+        kept.update(Sample.objects.finished().values_list("pk", "last_seq"))
+        os.kill(engine.pid, signal.SIGKILL)
+
+    engine.after(6, kill, (Began,))  # autoregressive texts are as long as each other, and begin one after another
+    make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert (comparison.job.attempt, comparison.job.counted_ends, len(kept)) == (2, 0, 3)
+    assert kept.items() <= dict(Sample.objects.values_list("pk", "last_seq")).items()
+    labels = ("autoregressive @3", "static:3 @3")
+    made = Sample.objects.values_list("run__label", "prompt__name", "repeat")
+    assert sorted(made) == sorted((label, str(n), 1) for label in labels for n in range(1, 10))
+    samples = list(Sample.objects.all())
+    assert all(is_whole(sample) and sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+    assert {sample.attempt for sample in samples} == {1, 2}
+    told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
+    assert "ended by SIGKILL" in told and ends.OUTSIDE in told
+
+
+HOME = os.environ.get("DRAFTHOUSE_TEST_POSTGRES")
+
+
+@pytest.mark.skipif(HOME is None, reason="needs a server of its own: test_on_postgres.py runs it on one")
+def test_after_the_database_was_stopped_the_worker_goes_on_where_it_was(launch, make_worker, engine, caplog):
+    """The engine decodes on meanwhile. What it says waits, and the attempt is the same."""
+    comparison = launch(texts=6, tokens=48)
+    server = Server(Path(HOME))
+
+    def start_again() -> None:
+        until(lambda: "what the engine says waits" in caplog.text, "the worker to notice")
+        server.start()
+
+    other = threading.Thread(target=start_again)
+
+    def stop() -> None:
+        server.stop()
+        other.start()
+        engine.go_on()
+
+    engine.after(2, stop)
+    make_worker().look()
+    other.join()
+    comparison.job.refresh_from_db()
+    assert (comparison.job.state, comparison.job.attempt) == ("succeeded", 1), comparison.job.reason
+    assert Sample.objects.finished().count() == Sample.objects.count() == 18
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
