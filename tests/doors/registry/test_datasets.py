@@ -1,4 +1,4 @@
-"""Prompt sets: pasted or uploaded, in published forms or by a template of any columns; previewed before they are kept."""
+"""Prompt sets: pasted or uploaded, in published forms or by a template of columns; previewed before they are kept."""
 
 from __future__ import annotations
 

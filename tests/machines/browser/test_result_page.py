@@ -1,4 +1,4 @@
-"""A finished comparison in a real browser: read, replayed, asked and printed."""
+"""A finished comparison in a real browser: read, replayed, asked and printed, and found among the runs of all."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from tests.kit.browser import PIXELS, grave_faults_of_both_themes, path_of, tokens
 from tests.machines.browser.conftest import STRATEGIES
+from webapp.comparisons import figures
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SPEED_UP = ".term[aria-label='What is speed-up?']"
@@ -288,3 +289,18 @@ def says_nothing_of_another_strategy_while_the_answer_is_on_its_way(page, said) 
     held[-1].continue_()
     page.unroute(re.compile("strategy="))
     expect(said).to_contain_text("Simulated: threshold:0.4 would be")
+
+
+def test_runs_are_filtered_sorted_and_given_columns_by_keyboard(open_page, ended):
+    ended.does(figures.sum_up_ended, seconds=60)
+    page = open_page("/runs/")
+    rows = page.locator("[data-row]")
+    page.select_option("select[name=strategy]", "static")
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"/runs/\?strategy=static(&column=\w+)*$"))
+    page.goto(page.url.split("?")[0])
+    page.get_by_role("link", name="Speed-up").click()
+    expect(page).to_have_url(re.compile("ordering=speedup"))
+    page.click("details.more summary")
+    page.get_by_label("Hardware", exact=True).check()
+    expect(page.locator("table.runs thead")).to_contain_text("Hardware")

@@ -27,8 +27,8 @@ PATIENCE = 60
 METRICS = "a token for Prometheus"
 # Whatever locks, counts, orders, or keeps texts and numbers that a database may refuse, and every address that is read,
 # of things in every state. Of a worker: what a lease lets through, and how the database's absence shows.
-DOORS = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_runs.py", "core/test_reading.py",
-         "jobs/test_priorities.py", "jobs/test_queue.py", "jobs/test_ends.py", "jobs/test_retention.py",
+DOORS = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_runs.py", "core/test_finding.py",
+         "jobs/test_priorities.py", "jobs/test_queue.py", "jobs/test_ends.py", "entries/test_purge.py",
          "registry/test_datasets.py::test_prompts_go_in_by_short_transactions",
          "uploads/test_sending_files.py::test_the_sweep_removes_what_nobody_uses_and_only_that"]  # fmt: skip
 COMPARING = ["texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be",
