@@ -66,8 +66,10 @@ def test_worker_and_scheduler_are_healthy_while_they_reach_the_database(
     path = tmp_path / "heartbeat"
     monkeypatch.setenv(heartbeat.FILE, str(path))
     assert "has not reached the database since it started" in heartbeat.trouble(str(path))
-    make_worker()
+    worker = make_worker()
     assert heartbeat.trouble(str(path)) == ""
+    worker.stop()
+    worker.pulse.join()  # else it would touch the file once more
     path.unlink()
     scheduler.look(Reaper(), Outage("the database", scheduler.logger, meanwhile="the test waits"))
     assert heartbeat.trouble(str(path)) == ""
