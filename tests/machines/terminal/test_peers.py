@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import shutil
@@ -19,7 +18,7 @@ from decoding.backends.contestants.servers.dialects.base import counters
 from decoding.backends.contestants.servers.dialects.openai import VLLM
 from decoding.core.load import Load
 from decoding.errors import ServerFailed
-from decoding.models.checkpoints import LoadedModel, load, tokens_of
+from decoding.models.checkpoints import tokens_of
 from decoding.trace.events import Delivered, Reported
 from tests.kit import llama_server, transformers_serve
 from tests.kit.servers.stage import asked
@@ -93,34 +92,6 @@ def first(address: str, count: int, **how: Any) -> list[tuple[Any, list[Any]]]:
 def prompts() -> list[str]:
     lines = (ROOT / "starter" / "prompts" / "code.jsonl").read_text().splitlines()
     return [json.loads(line)["text"] for line in lines]
-
-
-def counted(draft: LoadedModel, prompt: str, tokens: list[int]) -> tuple[int, int, int]:
-    """Verifications, drafted and accepted tokens, if the draft proposes its likeliest tokens after this text. The first
-    token comes with the prompt; a draft leaves room for the target's own token."""
-    text = draft.tokenizer.encode(prompt)
-    made, steps, drafted, accepted = 1, 0, 0, 0
-    while made < len(tokens):
-        proposed: list[int] = []
-        for _ in range(min(LOOKAHEAD, len(tokens) - made - 1)):
-            draft.runner.rewind(0)
-            proposed.append(int(draft.runner.extend([*text, *tokens[:made], *proposed])[-1].argmax()))
-        pairs = zip(proposed, tokens[made:], strict=False)
-        kept = sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
-        made, steps = made + kept + 1, steps + bool(proposed)
-        drafted, accepted = drafted + len(proposed), accepted + kept
-    return steps, drafted, accepted
-
-
-def test_acceptance_that_llama_cpp_reports_is_the_one_counted_from_its_tokens(drafting: str) -> None:
-    draft = load(PAIR / "draft")
-    for prompt, (answer, events) in zip(prompts() * 2, first(drafting, 3) + first(drafting, 3), strict=False):
-        told = reported(events)
-        assert (len(answer.tokens), told.new_tokens, told.doubt, told.cached_tokens) == (64, 64, "", 0)
-        counts = told.num_spec_steps, told.num_draft_tokens, told.num_accepted_draft_tokens
-        assert counts == counted(draft, prompt, answer.tokens)
-        histogram = dict(enumerate(told.acceptance_histogram))
-        assert sum(n * times for n, times in histogram.items()) == told.num_accepted_draft_tokens
 
 
 def test_llama_cpp_writes_the_targets_texts_with_speculation_and_without_and_at_eight_at_once(
