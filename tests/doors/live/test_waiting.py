@@ -133,6 +133,7 @@ async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_tha
     assert held() == 0
     late = Asking(roads["trace"].replace("after=2&wait=25", "after=3&wait=1"), world.bob)
     await late.send()
+    await until(lambda: held() == 1)
     status, body = await late.answer()
     assert (status, body["events"], body["last_seq"]) == (200, [], 3)
     assert late.headers["x-request-id"] and late.headers["content-type"] == "application/json"
