@@ -238,10 +238,10 @@ def test_the_jobs_of_who_is_deactivated_end(world):
 
 def test_a_broker_that_is_away_holds_nobody_up_and_is_told_of_once_and_no_pile_of_nudges_grows(
     settings,
-    valkey,
+    valkey,  # noqa: F811
     tmp_path,
     monkeypatch,
-    caplog,  # noqa: F811
+    caplog,
 ):
     settings.BROKER_URL = f"redis+socket://{tmp_path / 's'}"
     monkeypatch.setitem(app.conf, "broker_url", settings.BROKER_URL)
