@@ -21,7 +21,7 @@ from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import conditions, holding, subscriptions
 from webapp.core.waiting import AT_WORK
-from webapp.jobs import log
+from webapp.jobs import log, services
 from webapp.jobs.models import Job
 from webapp.sharing.models import Share
 
@@ -112,7 +112,7 @@ def last_line(job: Any) -> int:
 def write_more(job: Job, sample: Sample) -> None:
     trace.append(sample=sample, first_seq=3, events=[{"seq": 3}])
     log.add(job, "It goes on.")
-    log.nudge(job.pk)
+    services.renew(job=job, done=1)
 
 
 def new_in(body: dict[str, Any]) -> list[int]:
@@ -121,8 +121,9 @@ def new_in(body: dict[str, Any]) -> list[int]:
 
 
 async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_that_nothing_is_new(
-    world, job, sample, roads
+    world, job, sample, roads, monkeypatch
 ):
+    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 3600)
     askings = {road: Asking(address, world.bob) for road, address in roads.items()}
     await waiting(*askings.values())
     await sync_to_async(write_more)(job, sample)
