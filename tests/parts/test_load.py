@@ -29,7 +29,7 @@ from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults
 from decoding.prompts.prompt import PromptItem
-from decoding.trace.events import Recorder
+from decoding.trace.events import Recorder, Verified
 from decoding.trace.timing import Clock
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
@@ -62,6 +62,8 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     passes = [rows for _, rows in target.passes]
     assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
+    rounds = [event for event in running.sink.events if isinstance(event, Verified)]  # type: ignore[attr-defined]
+    assert [one.prompts_ns > 0 for one in rounds[1:]] == [one.prompt_rows > 0 for one in rounds[:-1]]
 
 
 def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says_so() -> None:
