@@ -184,7 +184,6 @@ def main() -> None:
     parser.add_argument("--under", default=",".join(ROOMS), help="folders or files, separated by commas")
     parser.add_argument("--faults", type=Path, help="changes that somebody chose")
     parser.add_argument("--list", action="store_true")
-    parser.add_argument("--output", type=Path, help="write the result here instead of to standard output")
     parser.add_argument("tests", nargs="*", default=["tests"], help="what pytest is given")
     asked = parser.parse_args()
     mutants = named(asked.faults) if asked.faults else drawn(asked.under.split(","), asked.count, asked.seed)
@@ -195,11 +194,7 @@ def main() -> None:
         sys.stderr.write(f"{number}/{len(mutants)} {told}{mutant.path}:{mutant.line} {mutant.kind}\n")
     killed = Counter(bool(row.get("killed")) for row in rows)
     found = {"tests": asked.tests, "killed": killed[True], "of": len(rows), "mutants": rows}
-    text = json.dumps(found, indent=1) + "\n"
-    if asked.output:
-        asked.output.write_text(text)
-    else:
-        sys.stdout.write(text)
+    sys.stdout.write(json.dumps(found, indent=1) + "\n")
 
 
 if __name__ == "__main__":
