@@ -97,10 +97,10 @@ def attend(card: Card) -> None:
 
 
 def _attend(card: Card, queries: Tensor, storage: Tensor) -> None:
-    """Hide the first and the last quarter, as a window and a half-filled bucket do."""
+    """Hide the last quarter, as a bucket does that is not full."""
     keys, values = storage.unbind(0)
     rows, slots = queries.shape[1], keys.shape[1]
-    seen = slice(slots // 4, slots * 3 // 4)
+    seen = slice(0, slots * 3 // 4)
     mask = torch.full((rows, slots), float("-inf"), device=card.device, dtype=queries.dtype)
     mask[:, seen] = 0
     scores = queries.double() @ keys.double().transpose(1, 2) * queries.shape[-1] ** -0.5 + mask.double()
@@ -108,8 +108,7 @@ def _attend(card: Card, queries: Tensor, storage: Tensor) -> None:
     row: dict[str, Any] = {}
     ways = _ways(card, seen)
     if not card.is_tiny and find_spec("triton"):
-        ways["split, without a mask"] = _split(storage, seen, rows // GROUP, is_one=False), None
-        ways["split, in one launch"] = _split(storage, seen, rows // GROUP, is_one=True), None
+        ways["split, without a mask"] = _split(storage, seen, rows // GROUP), None
     for name, (way, backend) in ways.items():
         with sdpa_kernel(backend) if backend else nullcontext():
             row[name] = _attended(card, partial(way, queries, keys, values, mask), want)
@@ -134,16 +133,15 @@ def _ways(card: Card, seen: slice) -> dict[str, tuple[Attend, SDPBackend | None]
     return ways
 
 
-def _split(storage: Tensor, seen: slice, rows: int, is_one: bool) -> Attend:
+def _split(storage: Tensor, seen: slice, rows: int) -> Attend:
     """Make the way that chains attend in without a mask: in rows that all see the same keys."""
     from decoding.models.fast import triton_kernels
 
     texts, positions = storage[:, :, None], torch.full((rows,), seen.stop - 1, device=storage.device)
-    arrived = positions.new_zeros(triton_kernels.PROGRAMS, dtype=torch.int32) if is_one else None
 
     def split(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
         dealt = queries.transpose(0, 1).reshape(rows, -1, queries.shape[2])
-        mixed: Tensor = triton_kernels.attend(dealt, texts, positions, seen.stop - seen.start, arrived)
+        mixed: Tensor = triton_kernels.attend(dealt, texts, positions)
         return mixed.view(rows * GROUP, -1, queries.shape[2]).transpose(0, 1)
 
     return split

@@ -18,16 +18,16 @@ from benchmarks._ready_pair import ready_pair
 from benchmarks.load import STARTER
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.transformers import Transformers
-from decoding.backends.joint_probing import Probing, measure
+from decoding.backends.joint_probing import Probing
 from decoding.backends.ours import Ours
 from decoding.backends.pair import ModelPair
-from decoding.backends.serving import CachePool
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
+from decoding.drafting.records import RecordedText
 from decoding.measure.comparison import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey, stints
@@ -41,9 +41,9 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import AUTOREGRESSIVE, study
 from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
-from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.simulator import simulate_together
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.trace.accounting import answers_of
 from decoding.trace.events import EventSink, NullSink
 from decoding.trace.theory import without_hits
@@ -65,8 +65,8 @@ def measure_all(given: argparse.Namespace) -> None:
     users = [int(count) for count in given.loads.split(",")]
     choices = [AUTOREGRESSIVE, *parse_choices(given.strategies)]
     rows: Rows = {}
-    places = CachePool(pair.target.model, pair.require_draft("a batch").model)
-    probing = {count: Probing(pair, places, count, sampling) for count in users}
+    places = pair.caches()
+    probing = {count: Probing(pair, count, sampling, places) for count in users}
 
     def loads() -> list[Bar]:
         rows.update(in_turns(pair, prompts, sampling, choices, probing, given.repeats))
@@ -307,7 +307,7 @@ class _Simulated:
 
     pair: ModelPair
     fixed: Choice
-    tracks: Sequence[Track]
+    texts: Sequence[RecordedText]
     costs: CostModel
 
     @classmethod
@@ -315,14 +315,14 @@ class _Simulated:
         cls, pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, fixed: Choice, users: int
     ) -> _Simulated:
         recorded = study(pair, prompts, sampling, tails=True)
-        joint = measure(pair, users, sampling)
-        return cls(pair, fixed, [track_of(recording) for recording in recorded.recordings], joint)
+        joint = Probing(pair, users, sampling, pair.caches()).measured()
+        return cls(pair, fixed, recorded.texts(), joint)
 
     def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:
         """Speed relative to the fixed lookahead, and hit rate."""
         plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
-        ahead = simulate_together(self.tracks, plan, prices, users, placement)
-        fixed = play(self.tracks, self.fixed.sources(), self.costs, users)
+        ahead = simulate_together(self.texts, plan, prices, users, placement)
+        fixed = play(self.texts, self.fixed.sources(), self.costs, users)
         return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from decoding.backends.joint_probing import measure
+from decoding.backends.joint_probing import Probing
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
@@ -30,7 +30,7 @@ def card_of(
     prices = prices_beside(costs, [events for _, events in short_runs(pair, prompts, sampling, ahead)])
     target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
     if more := [batch for batch in batches if batch > 1]:
-        joint = measure(pair, max(more), sampling, like=costs)
+        joint = Probing(pair, max(more), sampling, pair.caches()).measured(like=costs)
         target |= {batch: _line(joint.verify, batch, ROWS) for batch in more}
         # Branches of several texts are priced as so many texts.
         steps |= {batch: _line(lambda _, rows: joint.draft(rows), batch, (1, *BRANCHES)) for batch in more}

@@ -1,4 +1,4 @@
-"""Is one sequence as fast as in another checkout? Both run the starter pair in turns, in processes of their own."""
+"""Is decoding as fast as in another checkout? Both run the starter pair in turns, in processes of their own."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def speeds(checkout: Path, asked: argparse.Namespace) -> Mapping[str, float]:
         result = Path(folder) / "result.json"
         command = [sys.executable, "-P", "-m", "worker.terminal.compare"]
         command += ["--strategies", asked.strategies, "--limit", str(asked.limit), "--threads", str(asked.threads)]
-        command += ["--max-new-tokens", str(asked.tokens), "--json", str(result)]
+        command += ["--max-new-tokens", str(asked.tokens), "--concurrency", asked.concurrency, "--json", str(result)]
         environment = {**os.environ, "PYTHONPATH": str(checkout)}
         subprocess.run(command, cwd=checkout, env=environment, check=True, capture_output=True)
         rows = json.loads(result.read_text())["strategies"]
@@ -38,6 +38,7 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=8, help="how often each of the two runs")
     parser.add_argument("--limit", type=int, default=6, help="prompts")
     parser.add_argument("--tokens", type=int, default=96, help="new tokens of each text")
+    parser.add_argument("--concurrency", default="1", help="texts at once, such as 1,8 (%(default)s)")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--json", type=Path, metavar="FILE", help="where the ratios go")
     asked = parser.parse_args()

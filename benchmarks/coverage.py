@@ -7,8 +7,7 @@
 
 Equals: 8 strategies that are truly as fast as the baseline. "together": no interval misses at the end. "looks": nor at
 any look before. "faster": a verdict says that one is faster. "slower": an interval says that one is slower. "apart":
-one is named as the fastest. "held out": the median of that figure, whose true value is 1. A slow machine is slow for
-many samples in a row, in the order of the schedule.
+one is named as the fastest. A slow machine is slow for many samples in a row, in the order of the schedule.
 
 Limits: the same where the intervals promise less. On some prompts only strategies take far longer; a strategy's noise
 on a prompt is like that on the prompt before; four requests share every pass of a machine whose pace changes by that
@@ -58,7 +57,7 @@ Columns = list[list[float]]  # seconds by choice and prompt
 World = Callable[[Sequence[float], random.Random], Columns]
 LOADS = {1: [ONE], 3: [ONE, Load(2), Load(4)]}
 CHOICES = [choose("autoregressive"), *(choose("static", {"lookahead": n}) for n in range(1, STRATEGIES + 1))]
-COLUMNS = ("together", "looks", "faster", "slower", "apart", "held_out")
+COLUMNS = ("together", "looks", "faster", "slower", "apart")
 
 
 def independent(factor: Callable[[random.Random], float]) -> World:
@@ -195,9 +194,7 @@ def row(name: str, line: Mapping[str, float]) -> str:
 def mean_of(told: Sequence[Mapping[str, float]]) -> dict[str, float]:
     if not told:
         return {}
-    held_out = [each["held_out"] for each in told if each["held_out"] is not None]
-    shares = {key: statistics.mean(each[key] for each in told) for key in COLUMNS[:-1]}
-    return {**shares, "held_out": statistics.median(held_out or [math.nan])}
+    return {key: statistics.mean(each[key] for each in told) for key in COLUMNS}
 
 
 def equal_samples(world: World, loads: Sequence[Load], prompts: int, dice: random.Random) -> list[SampleResult]:
@@ -241,7 +238,6 @@ def outcome(samples: Sequence[SampleResult]) -> dict[str, Any]:
         "looks": not is_missed and not missed_before(judged),
         **claims(loads),
         "slower": any(gain and gain.high and gain.high < 1 for gain in judged.gains.values()),
-        "held_out": loads[0]["ranking"]["held_out"],
     }
 
 

@@ -89,17 +89,9 @@ class Choice:
 
     @property
     def remark(self) -> str:
-        """Note on its results; empty for most."""
+        """Note on its results; empty for most. `measure.schedule` begins each repeat at another prompt."""
         by_order = "copies from earlier requests, so what it gains depends on their order"
         return by_order if self.remembers else self.spec.remark
-
-    def remark_after(self, repeats: int) -> str:
-        """Return the remark of a comparison with so many repeats: `measure.schedule` begins each at another prompt."""
-        if not self.remembers:
-            return self.remark
-        if repeats == 1:
-            return f"{self.remark}; there was one order, that of the prompts: with more repeats, each begins elsewhere"
-        return f"{self.remark}; each of the {repeats} repeats begins at another prompt"
 
     def at(self, load: Load) -> Choice:
         return dataclasses.replace(self, load=load)

@@ -8,7 +8,7 @@ from decoding import bounded_json
 from decoding.backends import without_draft
 from decoding.backends.contestants.servers.dialects import DIALECTS
 from decoding.backends.contestants.servers.endpoint import DTYPES as SERVER_DTYPES
-from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach, shortened
+from decoding.backends.contestants.servers.endpoint import LARGEST_KEY, USUAL_DEADLINE_S, EndpointSpec, Reach
 from decoding.backends.contestants.servers.endpoint import NAME as SERVER_NAME
 from decoding.backends.contestants.servers.endpoint import USUAL_DTYPE as USUAL_SERVER_DTYPE
 from decoding.backends.contestants.servers.guard import Allowed, allowed

@@ -4,7 +4,6 @@
 |---|---|
 | hold 40 changes in the loop against the laws | `python -m tests.mutants --count 40 --under decoding/core tests/laws` |
 | list them without running anything | add `--list` |
-| changes that somebody chose | `--faults FILE`: JSON lists of path, old text, new text |
 
 Changes are drawn by `--seed`, in proportion to the lines of each file: comparisons, constants and bounds, conditions,
 swapped arguments, dropped calls and keywords, other operators, returned nothing, and checks that never refuse.
@@ -148,18 +147,6 @@ def _parses(mutant: Mutant, source: str) -> bool:
         return False
 
 
-def named(file: Path) -> list[Mutant]:
-    """Read changes that somebody chose."""
-    found = []
-    for path, old, new in json.loads(file.read_text()):
-        source = (ROOT / path).read_text()
-        assert source.count(old) == 1, f"{path} has {old!r} {source.count(old)} times"
-        start = source.index(old)
-        line = source.count("\n", 0, start) + 1
-        found.append(Mutant(path, line, "chosen", old, new, start, start + len(old)))
-    return found
-
-
 def tried(mutant: Mutant, tests: Sequence[str]) -> dict[str, object]:
     """Plant a change, run the tests until the first fails, and take the change back."""
     path = ROOT / mutant.path
@@ -182,11 +169,10 @@ def main() -> None:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--under", default=",".join(ROOMS), help="folders or files, separated by commas")
-    parser.add_argument("--faults", type=Path, help="changes that somebody chose")
     parser.add_argument("--list", action="store_true")
     parser.add_argument("tests", nargs="*", default=["tests"], help="what pytest is given")
     asked = parser.parse_args()
-    mutants = named(asked.faults) if asked.faults else drawn(asked.under.split(","), asked.count, asked.seed)
+    mutants = drawn(asked.under.split(","), asked.count, asked.seed)
     rows: list[dict[str, object]] = []
     for number, mutant in enumerate(mutants, 1):
         rows.append(asdict(mutant) if asked.list else tried(mutant, asked.tests))

@@ -7,7 +7,7 @@ import statistics
 import sys
 import time
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import repeat
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from decoding.dice.dice import Dice
     from decoding.dice.sampling import Sampling
     from decoding.drafting.features import Feature
+    from decoding.models.runner import ModelRunner
 
 LOOKAHEADS = (0, 1, 3, 7)
 PROMPTS = (2, 32, 128)  # tokens
@@ -87,35 +88,18 @@ def text_of(
 Rounds = dict[str, list[float]]  # seconds of rounds: "drafting", "verifying", and the "rest"
 
 
-def measure(
-    pair: ModelPair,
-    most: int,
-    sampling: Sampling,
-    *,
-    places: CachePool | None = None,
-    classifier: DraftClassifier | None = None,
-    room: int = ROOM,
-    like: CostModel = NOTHING,
-) -> CostModel:
-    """Measure 1, 2, 4, … texts, up to `most` of them, in places for so many tokens. With a classifier, a draft step
-    includes its looks. What is not measured here costs as in `like`, for whose texts these prices are.
-
-    All settings take turns, so that a busy moment falls on a few rounds of each."""
-    places = places or CachePool(pair.target.model, pair.draft.model if pair.draft else None)
-    probing = Probing(pair, places, most, sampling, classifier, room)
-    for _ in range(TURNS):
-        probing.take_turn()
-    return probing.costs(like)
-
-
 @dataclass
 class Probing:
-    """Prices that are measured in turns. What runs between two turns meets the machine that they meet."""
+    """Prices of passes that 1, 2, 4, … texts share, up to `most` of them, in places for `room` tokens. With a
+    classifier, a draft step includes its looks.
+
+    All settings take turns, so that a busy moment falls on a few rounds of each. What runs between two turns meets the
+    machine that they meet."""
 
     pair: ModelPair
-    places: CachePool
     most: int
     sampling: Sampling
+    places: CachePool
     classifier: DraftClassifier | None = None
     room: int = ROOM
     _rounds: dict[tuple[int, int], Rounds] = field(default_factory=dict)  # by texts and lookahead
@@ -123,23 +107,27 @@ class Probing:
     _pieces: dict[int, list[float]] = field(default_factory=lambda: {length: [] for length in PIECES})
     _noise: list[float] = field(default_factory=list)
 
+    def measured(self, like: CostModel = NOTHING) -> CostModel:
+        """Take all turns. What is not measured here costs as in `like`, for whose texts these prices are."""
+        for _ in range(TURNS):
+            self.take_turn()
+        return self.costs(like)
+
     def take_turn(self) -> None:
-        pair, sampling = self.pair, self.sampling
         taken = [place for _ in range(self.most) if (place := self.places.take(self.most, self.room))]
-        sizes = [size for size in (2**power for power in range(9)) if size < len(taken)] + [len(taken)]
         try:
             with torch.inference_mode():
-                for k in LOOKAHEADS:
-                    rounds = {size: self._rounds.setdefault((size, k), defaultdict(list)) for size in sizes}
-                    _play_all(pair, taken, rounds, k, self.classifier, sampling)
+                for lookahead in LOOKAHEADS:
+                    self._play_all(taken, lookahead)
                 for length, found in self._prompts.items():
-                    found += _reading(pair, taken[0], length, sampling)
+                    text = self._text(taken[0], 1, length, Clock())
+                    found += self._each_of(partial(text.drafter.prepare, self._tokens(taken[0], length)))
                 for length, found in self._pieces.items():
-                    found += _each_of(partial(_read_again, taken[0], length), pair)
+                    found += self._each_of(partial(_read_again, taken[0].target, self._tokens(taken[0], length)))
         finally:
             for place in taken:
                 self.places.give_back(place)
-        self._noise += _noise(pair, sampling)
+        self._time_noise()
 
     def costs(self, like: CostModel = NOTHING) -> CostModel:
         """Return the medians of all turns."""
@@ -169,57 +157,56 @@ class Probing:
     def _usual(self, part: str, size: int, lookahead: int) -> float:
         return statistics.median(self._rounds[size, lookahead][part])
 
+    def _play_all(self, places: Sequence[TextCaches], lookahead: int) -> None:
+        """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""
+        clock = Clock()  # one, so that the texts' times can be compared
+        texts = [self._text(place, lookahead, number, clock) for number, place in enumerate(places)]
+        batch, first = Batch(), 0
+        for text in texts:
+            batch.admit(text)
+        while any(text.is_reading for text in texts):
+            batch.step()
+        for size in [*(2**power for power in range(9) if 2**power < len(texts)), len(texts)]:
+            found = self._rounds.setdefault((size, lookahead), defaultdict(list))
+            start = first % (len(texts) - size + 1)
+            batch.sequences = [text for text in texts[start : start + size] if not text.has_ended]  # by a short context
+            first += size  # so that all texts grow alike
+            for _ in range(COLD):
+                batch.step()
+            for _ in range(ROUNDS):
+                _play(batch, found)
 
-def _noise(pair: ModelPair, sampling: Sampling) -> list[float]:
-    """Seconds of a block of a text's random numbers: the first look at a position makes it."""
-    dice = dice_for(sampling, pair.vocab, 0)
-    scores = torch.zeros(1, pair.vocab, device=pair.target.device)
-    extra = []
-    for block in range(ROUNDS):
-        look = partial(dice.preferences, scores, [[0] * (block * NOISE_BLOCK)])
-        first, again = (_seconds(look, pair) for _ in range(2))
-        extra.append(first - again)
-    return extra
+    def _text(self, place: TextCaches, lookahead: int, number: int, clock: Clock) -> Text:
+        """Make a text that does not end. What it says does not matter: a pass takes the same time."""
+        contexts = [runner.context for runner in (place.target, place.draft) if runner]
+        length = max(1, min(LENGTH, min(contexts) - GROWTH))
+        prompt = [(7 * number + 3 * at) % self.pair.vocab for at in range(length)]
+        dice = dice_for(self.sampling, self.pair.vocab, number)
+        source = SameLength(lookahead) if place.draft else AnyTokens(repeat(lookahead))
+        feature = estimate_of(self.classifier) if self.classifier else None
+        return text_of(self.pair, place, prompt, dice, source, clock, feature=feature)
 
+    def _tokens(self, place: TextCaches, length: int) -> list[int]:
+        return [(5 * at) % self.pair.vocab for at in range(min(length, place.target.context // 2))]
 
-def _seconds(work: Callable[[], object], pair: ModelPair) -> float:
-    began = time.perf_counter()
-    work()
-    Launched(pair.target.device).wait()
-    return time.perf_counter() - began
+    def _time_noise(self) -> None:
+        """Time a block of a text's random numbers: the first look at a position makes it."""
+        dice = dice_for(self.sampling, self.pair.vocab, 0)
+        scores = torch.zeros(1, self.pair.vocab, device=self.pair.target.device)
+        for block in range(ROUNDS):
+            look = partial(dice.preferences, scores, [[0] * (block * NOISE_BLOCK)])
+            first, again = (self._seconds(look) for _ in range(2))
+            self._noise.append(first - again)
 
+    def _each_of(self, work: Callable[[], object]) -> list[float]:
+        """Seconds of every time but the first ones."""
+        return [self._seconds(work) for _ in range(COLD + ROUNDS)][COLD:]
 
-def _each_of(work: Callable[[], object], pair: ModelPair) -> list[float]:
-    """Seconds of every time but the first ones."""
-    return [_seconds(work, pair) for _ in range(COLD + ROUNDS)][COLD:]
-
-
-def _play_all(
-    pair: ModelPair,
-    places: Sequence[TextCaches],
-    rounds: Mapping[int, Rounds],
-    lookahead: int,
-    classifier: DraftClassifier | None,
-    sampling: Sampling,
-) -> None:
-    """Play a few rounds of every number of texts, with texts as they are in the middle of a usual answer."""
-    clock = Clock()  # one, so that the texts' times can be compared
-    features = [estimate_of(classifier) if classifier else None for _ in places]
-    texts = [
-        _text(pair, place, lookahead, number, sampling, clock, feature)
-        for number, (place, feature) in enumerate(zip(places, features, strict=True))
-    ]
-    batch, first = Batch(), 0
-    for text in texts:
-        batch.admit(text)
-    while any(text.is_reading for text in texts):
-        batch.step()
-    for size, found in rounds.items():
-        start = first % (len(texts) - size + 1)
-        batch.sequences = [text for text in texts[start : start + size] if not text.has_ended]  # by a short context
-        first += size  # so that all texts grow alike
-        for number in range(COLD + ROUNDS):
-            _play(batch, found if number >= COLD else defaultdict(list))
+    def _seconds(self, work: Callable[[], object]) -> float:
+        began = time.perf_counter()
+        work()
+        Launched(self.pair.target.device).wait()
+        return time.perf_counter() - began
 
 
 def _play(batch: Batch, found: Rounds) -> None:
@@ -236,30 +223,11 @@ def _play(batch: Batch, found: Rounds) -> None:
     found["rest"].append(max(0.0, whole - drafting - verifying))
 
 
-def _read_again(place: TextCaches, length: int) -> None:
-    place.target.rewind(0)
-    place.target.extend([(5 * at) % place.target.vocab_size for at in range(min(length, place.target.context // 2))])
-
-
-def _reading(pair: ModelPair, place: TextCaches, length: int, sampling: Sampling) -> list[float]:
-    """Seconds in which the draft reads a prompt."""
-    text = _text(pair, place, 1, length, sampling, Clock())
-    prompt = [(5 * at) % pair.vocab for at in range(min(length, place.target.context // 2))]
-    return _each_of(lambda: text.drafter.prepare(prompt), pair)
-
-
-def _span(events: Iterator[Drafted] | Iterator[Verified]) -> float:
+def _span(events: Iterable[Drafted | Verified]) -> float:
     times = [(event.start_ns, event.end_ns) for event in events]
     return (max(end for _, end in times) - min(start for start, _ in times)) * 1e-9 if times else 0.0
 
 
-def _text(
-    pair: ModelPair, place: TextCaches, lookahead: int, number: int, sampling: Sampling, clock: Clock,
-    feature: Feature | None = None,
-) -> Text:  # fmt: skip
-    """Make a text that does not end. What it says does not matter: a pass takes the same time."""
-    contexts = [runner.context for runner in (place.target, place.draft) if runner]
-    length = max(1, min(LENGTH, min(contexts) - GROWTH))
-    prompt = [(7 * number + 3 * at) % pair.vocab for at in range(length)]
-    source = SameLength(lookahead) if place.draft else AnyTokens(repeat(lookahead))
-    return text_of(pair, place, prompt, dice_for(sampling, pair.vocab, number), source, clock, feature=feature)
+def _read_again(target: ModelRunner, tokens: Sequence[int]) -> None:
+    target.rewind(0)
+    target.extend(tokens)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
-from decoding.backends.joint_probing import measure
+from decoding.backends.joint_probing import Probing
 from decoding.backends.registry import Parts, build
 from decoding.backends.serving import CachePool, TextCaches, serve
 from decoding.choice import Choice
@@ -59,8 +59,7 @@ class Ours(Contestant):
 
     @cached_property
     def places(self) -> CachePool:
-        draft = self._pair.draft
-        return CachePool(self._pair.target.model, draft.model if draft else None)
+        return self._pair.caches()
 
     def _room_on(self, device: torch.device) -> float:
         """Bytes for caches. Measured once, before there are any: later they would count as taken."""
@@ -98,8 +97,8 @@ class Ours(Contestant):
             costs = None
             if choice.spec.prices_rounds:
                 classifier = None if choice.classifier is None else self._pair.classifier(choice.classifier)
-                places, room = self.places, room_for(request.longest)
-                costs = measure(self._pair, most, request.sampling, places=places, classifier=classifier, room=room)
+                room = room_for(request.longest)
+                costs = Probing(self._pair, most, request.sampling, self.places, classifier, room).measured()
             self._states[choice.label] = BatchState(costs)
         return self._states[choice.label]
 

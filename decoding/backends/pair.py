@@ -15,6 +15,7 @@ from decoding.backends.backend import Backend
 from decoding.backends.contestants.base import Contestant
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.misfit import misfit
+from decoding.backends.serving import CachePool
 from decoding.choice import Choice
 from decoding.dice.choosing import Pickers
 from decoding.dice.sampling import Sampling
@@ -81,6 +82,10 @@ class ModelPair(Backend):
             return Pickers(self.vocab, self.target.device)
         vocab = self.vocab if draft is self.draft else draft.vocab_size
         return Pickers(vocab, draft.device)
+
+    def caches(self) -> CachePool:
+        """Return places for texts, none of which is made yet."""
+        return CachePool(self.target.model, self.draft.model if self.draft else None)
 
     def require_draft(self, what: str) -> ModelRunner:
         """Return the draft. If there is none, refuse `what`, which needs it."""

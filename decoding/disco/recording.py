@@ -18,7 +18,7 @@ from torch import Tensor
 from decoding.dice.dice import Dice, broken
 from decoding.disco import features
 from decoding.disco.echoes import LONGEST, Echoes
-from decoding.drafting.records import Ranked, Record, Written
+from decoding.drafting.records import Ranked, Record, RecordedText, Written
 from decoding.models.runner import ModelRunner, read_prompt
 
 BRANCHES = 32  # tails that are drafted side by side
@@ -50,10 +50,18 @@ class Recording:
         return self.static.shape[1] > 0
 
     @property
-    def written(self) -> Written:
-        """The tokens, for sources that copy."""
+    def played(self) -> RecordedText:
+        """The text as replays show it to sources that see nothing of its tokens."""
         prompt, text = self.tokens[: self.prompt_tokens], self.tokens[self.prompt_tokens :]
-        return Written(prompt, text, self.max_new_tokens, self.end_tokens)
+        preferred, room = self.preferred.tolist(), self.max_new_tokens
+        return RecordedText(
+            self.record,
+            self.prompt_tokens,
+            ranked=Ranked.of(text, preferred, room),
+            written=Written(prompt, text, room, self.end_tokens),
+            preferred=preferred,
+            seed=self.seed,
+        )
 
     def head(self, length: int) -> Recording:
         """The same text as it is where there is no room for more than so many tokens."""
@@ -70,12 +78,6 @@ class Recording:
             ended=self.ended and is_whole,
             preferred=self.preferred[:length],
         )
-
-    @property
-    def ranked(self) -> Ranked:
-        """The same text as trees see it."""
-        text = self.tokens[self.prompt_tokens :]
-        return Ranked.of(text, self.preferred.tolist(), self.max_new_tokens)
 
     @property
     def record(self) -> Record:

@@ -94,8 +94,8 @@ class DraftDriver(Drafter):
             if read:
                 self._tree.adopt(read)
             ranks = self._grown.ranks(verdict, self._listed)
-        drafting = self._ready - self._began
-        self.source.judged(Judgement(draft, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
+        tokens, drafting = len(draft.tokens), self._ready - self._began
+        self.source.judged(Judgement(tokens, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
 
     def _draft(self, asking: Asking, text: Sequence[int]) -> Steps[Draft | QueuedDraft]:
         ask = next_of(asking)

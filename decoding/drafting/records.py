@@ -79,7 +79,7 @@ class Ranked:
         return cls(found, room)
 
 
-def _no_numbers(start: int) -> Sequence[float]:
+def _no_numbers(sees: str, start: int) -> Sequence[float]:
     return ()
 
 
@@ -91,7 +91,7 @@ def _no_words(start: int) -> str:
 class Seen:
     """Numbers and words that a source may see of one text."""
 
-    row: Callable[[int], Sequence[float]] = _no_numbers  # one number per token of a round that starts here
+    row: Callable[[str, int], Sequence[float]] = _no_numbers  # by sight: one per token of a round that starts here
     words: Callable[[int], str] = _no_words  # the last words before this position
     is_whole: bool = True  # False: a row may end early, where no run drafted further; the draft then ends there
 
@@ -107,7 +107,9 @@ class RecordedText:
     prompt_tokens: int = 1
     seen: Seen = NOTHING_SEEN
     ranked: Ranked | None = None  # for trees
-    written: Written | None = None  # for copies
+    written: Written | None = None  # for copies, and for drafts that are prepared ahead
+    preferred: Sequence[Sequence[int]] = ()  # at each position, the draft's best tokens, best first
+    seed: int = 0  # of the sample's dice
 
     @property
     def tokens(self) -> int:

@@ -96,21 +96,10 @@ def until_refused(most: int) -> Asking:
 # ---- what a source learns
 
 
-class Judged(Protocol):
-    """A draft that the target has judged."""
-
-    @property
-    def tokens(self) -> Sequence[int]: ...
-    @property
-    def confidence(self) -> Sequence[float]:
-        """The draft's own probability of each token, as far as known."""
-        ...
-
-
 class Judgement(NamedTuple):
     """A verdict on a source's draft."""
 
-    draft: Judged
+    tokens: int  # of the draft
     accepted: int
     copied: int = 0  # tokens of the draft that were copied
     passes: int = 0  # of the drafting model
@@ -121,7 +110,7 @@ class Judgement(NamedTuple):
     @property
     def drafted(self) -> int:
         """Tokens of the draft that the drafting model made."""
-        return len(self.draft.tokens) - self.copied
+        return self.tokens - self.copied
 
 
 def no_words(tokens: Sequence[int]) -> str:

@@ -201,5 +201,5 @@ class ShapeByWorth(ShapedTree):
         return self._shape
 
     def judged(self, judgement: Judgement) -> None:
-        if judgement.draft.tokens:
+        if judgement.tokens:
             self._counts.learn(judgement.ranks)

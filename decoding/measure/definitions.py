@@ -32,8 +32,6 @@ DEFINITIONS = {
     "served_per_s": "requests answered per second in an open loop",
     "prefill_ms": "median time that reading the prompt takes, target and draft together; of a server, median time "
     "until its first tokens come, which count in no rate",
-    "break_even_tokens": "the output length from which the strategy is faster end to end: what its prefill takes "
-    "longer than the baseline's, divided by what it saves per token; median over prompts, null if it saves nothing",
     "recorded": "whether requests arrived at the times of their log, which the rate stretches, or at random times",
     "by_turn": "of conversations, each turn's speed-up, whose interval holds for that turn and strategy alone; all "
     "other speed-ups count a conversation as one prompt, by the total of its turns",

@@ -1,21 +1,20 @@
 """Ranking: how far the order of a comparison's strategies is settled, and how many more prompts would settle the rest.
 
 Standard library only. Strategies are ordered by their total times, which no choice of a baseline can change. The
-fastest is chosen after looking, so its own figure is too high. Two remedies: the intervals hold for all strategies at
-once (`measure.intervals`), and `held_out` is the speed-up of the strategy that the other prompts choose.
+fastest is chosen after looking, so its own figure is too high; so the intervals hold for all strategies at once
+(`measure.intervals`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import NormalDist
 from typing import Any
 
 from decoding.measure.intervals import (
-    FEWEST_ROWS,
     MISSES,
     NO_INTERVAL,
     Interval,
@@ -25,9 +24,7 @@ from decoding.measure.intervals import (
 )
 from decoding.measure.speedups import Race
 
-FOLDS = 16
 MOST_PROMPTS = 5000  # a difference that takes more prompts does not matter
-WORTH_TELLING = 0.01  # least difference between `held_out` and the leader's figure to report
 SURE = 1.28  # standard errors around a difference between which its true value lies in 8 of 10 cases
 
 RANKED = ("ranked", "server")  # roles of what could be deployed
@@ -40,7 +37,6 @@ Range = tuple[int, int | None]  # None: nobody knows
 class Ranking:
     leader: str | None = None  # label of the fastest strategy that is shown to be a gain
     as_fast: tuple[str, ...] = ()  # labels not shown to be slower than the leader, fastest first
-    held_out: float | None = None  # speed-up of the strategy that other prompts choose, if there are enough
     more_prompts: Range | None = None  # at least and at most so many settle the next question; None: nothing is open
     sentence: str = ""  # all of this in words; empty if it adds nothing to the verdict
 
@@ -83,42 +79,23 @@ def ranking(
     if all(row["speedup"]["low"] is None for row in best):
         missing = max(1, fewest_rows(judged) - race.prompts)
         return Ranking(more_prompts=(missing, missing), sentence=_too_few(judged, missing, race))
-    held_out = speed_held_out(race, [row["label"] for row in best], baseline)
     leader = leader_of(best)
     if leader is None:
         first = best[0]["label"]
         if (best[0]["speedup"]["high"] or 2) < 1:
-            return Ranking(None, (), held_out)
+            return Ranking()
         more = _more(race, first, baseline, judged)
-        return Ranking(
-            None, (), held_out, more, _asked(more, f"show whether {names[first]} is faster than {names[baseline]}")
-        )
-    label, gain = leader["label"], leader["speedup"]["ratio"]
+        question = f"show whether {names[first]} is faster than {names[baseline]}"
+        return Ranking(more_prompts=more, sentence=_asked(more, question))
+    label = leader["label"]
     slower = {row["label"] for row in best if (pairs.get((row["label"], label), NO_INTERVAL)[0] or 0) > 1}
     rivals = [row["label"] for row in best if row is not leader and row["label"] not in slower]
-    flattered = _flattered(held_out, gain)
     if not rivals:
-        return Ranking(label, (), held_out, None, flattered)
+        return Ranking(label)
     more = _more(race, label, rivals[0], len(best) * (len(best) - 1) // 2)
     question = f"tell {names[label]} from {names[rivals[0]]}"
-    told = [may_be_as_fast([names[r] for r in rivals]), _asked(more, question), flattered]
-    return Ranking(label, tuple(rivals), held_out, more, " ".join(filter(None, told)))
-
-
-def speed_held_out(race: Race, labels: Sequence[str], baseline: str) -> float | None:
-    """Speed-up over all prompts if for each the other prompts choose the strategy."""
-    units = sorted(race.times[baseline])
-    if len(units) < FEWEST_ROWS:
-        return None
-    return sum(race.times[baseline].values()) / sum(_chosen_by_others(race, labels, units))
-
-
-def _chosen_by_others(race: Race, labels: Sequence[str], units: Sequence[str]) -> Iterator[float]:
-    for fold in range(min(FOLDS, len(units))):
-        judged = units[fold::FOLDS]
-        rest = {label: sum(race.times[label].values()) - sum(race.times[label][u] for u in judged) for label in labels}
-        chosen = min(labels, key=rest.__getitem__)
-        yield from (race.times[chosen][unit] for unit in judged)
+    sentence = f"{may_be_as_fast([names[r] for r in rivals])} {_asked(more, question)}"
+    return Ranking(label, tuple(rivals), more, sentence)
 
 
 def _more(race: Race, one: str, other: str, judged: int) -> Range | None:
@@ -175,9 +152,3 @@ def listed(names: Sequence[str], word: str) -> str:
     if len(names) > len(shown):
         shown.append(f"{len(names) - len(shown)} more")
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}" if shown[1:] else shown[0]
-
-
-def _flattered(held_out: float | None, ratio: float) -> str:
-    if held_out is None or ratio - held_out < WORTH_TELLING * ratio:
-        return ""
-    return f"If other prompts choose the fastest strategy, it runs at {held_out:.2f} times."

@@ -5,9 +5,8 @@ Standard library only.
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from decoding.choice import Choice
@@ -124,20 +123,3 @@ def speedup(
         return None
     found = race(samples[0].load, {"baseline": baseline, "own": samples}, speed)
     return speedups([found], {found.load: "baseline"}).get("own")
-
-
-def break_even_tokens(samples: Iterable[SampleResult], baseline: Iterable[SampleResult]) -> float | None:
-    """Number of output tokens from which the strategy is faster end to end; None if it never is or that is unknown."""
-    base = {(s.prompt, s.repeat): s for s in baseline if s.tokens_per_s}
-    found = [
-        _break_even(sample, base[sample.prompt, sample.repeat])
-        for sample in samples
-        if sample.tokens_per_s and (sample.prompt, sample.repeat) in base
-    ]
-    middle = statistics.median(found) if found else math.inf
-    return middle if math.isfinite(middle) else None
-
-
-def _break_even(sample: SampleResult, baseline: SampleResult) -> float:
-    saved_ns = 1e9 / baseline.tokens_per_s - 1e9 / sample.tokens_per_s
-    return max(0.0, (sample.prefill_ns - baseline.prefill_ns) / saved_ns) if saved_ns > 0 else math.inf

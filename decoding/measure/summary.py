@@ -20,7 +20,6 @@ from decoding.measure.sample import AUDIT_OUTCOMES, SampleResult
 from decoding.measure.speedups import (
     Race,
     Speedup,
-    break_even_tokens,
     end_to_end_speed,
     races,
     speedup,
@@ -193,14 +192,12 @@ def report(
     judged = judged or judge(choices, samples, baseline)
     rows = []
     for choice, reason in zip(choices, why.reasons(choices, by_label), strict=True):
-        own, label, reference = by_label[choice.label], choice.label, judged.base[choice.load]
-        beside = by_label.get(reference, [])
+        own, label = by_label[choice.label], choice.label
         rows.append(
             {
                 **_row(choice, runners[label], own, judged),
                 "price": about(prices.get(choice.classifier or ""), choice.price_rule),
-                "by_turn": _by_turn(own, beside),
-                "break_even_tokens": None if label == reference else break_even_tokens(own, beside),
+                "by_turn": _by_turn(own, by_label.get(judged.base[choice.load], [])),
                 **latency.figures(own, objective, devices[label]),
                 "why": reason,
             }

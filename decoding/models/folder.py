@@ -296,10 +296,7 @@ def _check_kind(folder: Path, config: Mapping[str, Any]) -> None:
 
 
 def _check_tensors(folder: Path, shape: Shape, tensors: Mapping[str, TensorHeader]) -> None:
-    prefix = "transformer." if "transformer.wte.weight" in tensors else ""
-    expected = {
-        (prefix if shape.family == "gpt2" else "") + name: size for name, size in expected_tensors(shape).items()
-    }
+    expected = expected_tensors(shape)
     missing = [name for name in expected if name not in tensors]
     if missing:
         raise BadCheckpoint(

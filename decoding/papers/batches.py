@@ -10,12 +10,13 @@ from typing import Any, Literal
 
 from decoding.choice import Choice, choose
 from decoding.core.load import Load
+from decoding.drafting.records import RecordedText
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.settings import AUTOREGRESSIVE, STATICS, Origin
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import with_preparing
 from decoding.replay.at_load import PlayedRequest, play
-from decoding.replay.ssd.playing import ANYTIME, Track
+from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.strategies import ssd
@@ -27,10 +28,10 @@ LOOKAHEADS = (2, 4)  # of each kind; longer drafts do not pay where texts share 
 BACKUPS: tuple[Backup, ...] = ("neural", "random")
 
 
-def ahead_of(lookahead: int, each: int, backup: Backup = "neural", fan_out: str = "uniform") -> Choice:
+def ahead_of(lookahead: int, each: int, backup: Backup = "neural") -> Choice:
     """SSD with so many branches for each accepted count."""
     branches = each * (lookahead + 1)
-    named = {"lookahead": lookahead, "branches": branches, "fanout": fan_out, "backup": backup}
+    named = {"lookahead": lookahead, "branches": branches, "fanout": "uniform", "backup": backup}
     return choose(ssd.STRATEGY.slug, named)
 
 
@@ -139,7 +140,7 @@ class RunBatches(ByBatch):
 class SimulatedBatches(ByBatch):
     """Recorded texts at costs of joint passes. The draft has devices of its own."""
 
-    texts: Sequence[Track]
+    texts: Sequence[RecordedText]
     costs: CostModel
     plan: Callable[[Choice], Plan]  # of a choice that prepares ahead
     prices: Callable[[Choice], CostModel]  # for it

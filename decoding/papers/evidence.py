@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
 
-from decoding.backends import joint_probing
+from decoding.backends.joint_probing import Probing
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.load import Load
@@ -29,7 +29,6 @@ from decoding.papers.settings import (
     BRANCHES_EACH,
     CAP,
     CONSTANTS,
-    FAN_OUTS,
     HELD_BACK,
     LONGEST_TOGETHER,
     LOOKAHEADS,
@@ -48,9 +47,9 @@ from decoding.replay import planning, probing
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import RecordedSet
 from decoding.replay.ssd.playing import ANYTIME
-from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import samples_of_probe
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import disco, ssd, threshold
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Event, EventSink, Recorder
@@ -147,10 +146,6 @@ class Evidence:
             "joint": [Phase("measuring joint passes", len(BATCHES), "prices of joint passes")],
             "ran_together": [
                 run(f"running SSD, {Load(n)}", len(batches.choices(n))) for n in BATCHES * self.has_second_core
-            ],
-            "ran_by_temperature": [
-                run(f"running SSD at temperature {temperature:g}", 1 + len(FAN_OUTS))
-                for temperature in TEMPERATURES * self.has_second_core
             ],
             "temperatures": [outcomes(temperature, 1.0) for temperature in TEMPERATURES[1:]],
             "constants": [outcomes(1.0, *CONSTANTS)],
@@ -266,9 +261,8 @@ class Evidence:
     @cached_property
     def joint(self) -> CostModel:
         """Costs of passes that several texts share."""
-        made = self._kept(
-            self.phases["joint"][0], lambda _: joint_probing.measure(self.pair, BATCHES[-1], self.at(0.0)).to_dict()
-        )
+        probing = Probing(self.pair, BATCHES[-1], self.at(0.0), self.pair.caches())
+        made = self._kept(self.phases["joint"][0], lambda _: probing.measured().to_dict())
         return CostModel.from_dict(made)
 
     @cached_property
@@ -356,19 +350,6 @@ class Evidence:
         ]
         return RunBatches(Ran.merged(runs)) if runs else None
 
-    @cached_property
-    def ran_by_temperature(self) -> dict[float, dict[str, Estimate]]:
-        """Speed of SSD over that of static by temperature, then by fan-out: each at the lookahead that was best at
-        temperature 0. Empty without a second core."""
-        found: dict[float, dict[str, Estimate]] = {}
-        for temperature, phase in zip(TEMPERATURES, self.phases["ran_by_temperature"], strict=False):
-            plain, best = (self.fastest(is_ahead=is_ahead) for is_ahead in (False, True))
-            lookahead = int(best.params["lookahead"])
-            ahead = {name: batches.ahead_of(lookahead, BRANCHES_EACH, fan_out=name) for name in FAN_OUTS}
-            ran = self._ran(phase, [plain, *ahead.values()], self.at(temperature))[0]
-            found[temperature] = {name: ran.ratio(choice, plain) for name, choice in ahead.items()}
-        return found
-
     def _ran(
         self,
         phase: Phase,
@@ -405,18 +386,18 @@ class Evidence:
 
     def simulated(self, lookaheads: Iterable[int]) -> dict[int, Estimate]:
         """Tokens per second of SSD by the simulator: the median over greedy texts."""
-        tracks = [*map(track_of, self.texts_at(0.0).recordings)]
+        texts = [recording.played for recording in self.texts_at(0.0).recordings]
         plans = {k: plan_of(batches.ahead_of(k, BRANCHES_EACH), self.pair.vocab, None) for k in lookaheads}
         return {
-            k: median([simulate([track], plan, self.prices, ANYTIME).tokens_per_s_device for track in tracks])
+            k: median([simulate([text], plan, self.prices, ANYTIME).tokens_per_s_device for text in texts])
             for k, plan in plans.items()
         }
 
     @cached_property
     def simulated_together(self) -> SimulatedBatches:
         """SSD and static by batch size, simulated along the heads of the greedy texts."""
-        tracks = [track_of(recording.head(LONGEST_TOGETHER)) for recording in self.texts_at(0.0).recordings]
-        return SimulatedBatches(tracks, self.joint, lambda c: plan_of(c, self.pair.vocab, None), self._preparing)
+        texts = [recording.head(LONGEST_TOGETHER).played for recording in self.texts_at(0.0).recordings]
+        return SimulatedBatches(texts, self.joint, lambda c: plan_of(c, self.pair.vocab, None), self._preparing)
 
     def _preparing(self, choice: Choice) -> CostModel:
         """Costs of preparing from the runs at this load, or else from those of one text."""

@@ -9,10 +9,9 @@ So expected hits of any fan-out and lookahead follow from three numbers for each
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from decoding.drafting.fan_outs import FanOut, fitted
 
@@ -38,8 +37,7 @@ class Outcomes:
         return dataclasses.asdict(self)
 
 
-@dataclass(frozen=True)
-class OutcomeTally:
+class OutcomeTally(NamedTuple):
     """Expected counts of one text, or of several."""
 
     hits: float = 0.0  # rounds whose draft was ready, and the tokens that they added
@@ -83,39 +81,14 @@ class OutcomeTally:
         return (self.tokens_on_hit + self.tokens_on_miss) / rounds if rounds else 1.0
 
 
-_counts = attrgetter(*(each.name for each in dataclasses.fields(OutcomeTally)))  # a bootstrap reads them 100,000 times
-
-
 def total(tallies: Iterable[OutcomeTally]) -> OutcomeTally:
-    return OutcomeTally(*map(sum, zip(*map(_counts, tallies), strict=True)))
+    return OutcomeTally(*map(sum, zip(*tallies, strict=True)))
 
 
 def play(outcomes: Outcomes, fan_out: FanOut, backup: FanOut | None = None) -> OutcomeTally:
     """Expected counts of one text. After a miss the model drafts while the target waits; with `backup`, the fan-out
     beside such a draft, random tokens stand in for it, which the target refuses at once."""
     return _Text(outcomes, fan_out, backup).played()
-
-
-def guesses(outcomes: Outcomes, lookahead: int, most: int) -> list[list[float]]:
-    """Probability that a round accepts k tokens and guess number f, from 0, is the target's token, as
-    `fanout.measured` reads it. Rows by k; summed over the rounds of one text."""
-    text = _Text(outcomes, (0,) * (lookahead + 1), None)
-    found = [[0.0] * most for _ in range(lookahead + 1)]
-    text.heard = lambda k, at, chance, is_bonus: _spread(found[k], outcomes, at, chance, is_bonus)
-    text.played()
-    return found
-
-
-def _spread(row: list[float], outcomes: Outcomes, at: int, chance: float, is_bonus: bool) -> None:
-    before = 0.0
-    for guess in range(len(row)):
-        covered = outcomes.covered(at, guess + 1, is_bonus)
-        row[guess] += chance * (covered - before)
-        before = covered
-
-
-def _unheard(k: int, at: int, chance: float, is_bonus: bool) -> None:
-    pass
 
 
 @dataclass
@@ -125,8 +98,7 @@ class _Text:
     outcomes: Outcomes
     fan_out: FanOut
     backup: FanOut | None
-    heard: Callable[[int, int, float, bool], None] = _unheard  # of each way that a round may end
-    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(OutcomeTally.__dataclass_fields__, 0.0))
+    sums: dict[str, float] = field(default_factory=lambda: dict.fromkeys(OutcomeTally._fields, 0.0))
 
     def __post_init__(self) -> None:
         count = len(self.outcomes) + 1
@@ -152,7 +124,6 @@ class _Text:
                 self._add(judged=chance, accepted=chance * accepts)
             ends = chance * (1.0 - accepts)
             share = ready / (ready + made)
-            self.heard(k, start + k, ends, is_bonus)
             if start:
                 self._count(ends, share, k + 1)
             self._leave(start + k, ends, self.outcomes.covered(start + k, branches[k], is_bonus), "model")

@@ -15,7 +15,6 @@ from decoding.prompts.rows import BrokenRow, Row
 LONGEST = 1_000_000  # characters of one prompt, some 250,000 tokens; a longer one means a wrong file
 MOST_LINES = 2_000_000
 MOST_CELLS = 100_000  # in one row of a table
-SEPARATOR = "---"
 DELIMITERS = (",", ";", "\t", "|")
 PROBED = 64 * 1024  # characters that say how a file is to be read
 PROBED_ROWS = 20
@@ -110,25 +109,10 @@ def _table(text: str, delimiter: str) -> Iterator[Placed]:
 
 
 def _text(text: str) -> Iterator[Placed]:
-    """Parse one prompt per line; if a line says `---`, one prompt between such lines."""
-    if any(line.strip("\r\n") == SEPARATOR for line in lines(text)):
-        yield from _pieces(text)
-        return
+    """Parse one prompt per line."""
     for number, line in enumerate(lines(text), 1):
         if not line.isspace():
             yield f"line {number}", {"text": line.rstrip("\r\n")}
-
-
-def _pieces(text: str) -> Iterator[Placed]:
-    start, found = 1, list[str]()
-    for number, line in enumerate(lines(text + "\n" + SEPARATOR), 1):
-        if line.strip("\r\n") != SEPARATOR:
-            found.append(line.replace("\r\n", "\n"))
-            continue
-        piece = "".join(found).strip("\n")
-        if piece.strip():
-            yield f"line {start}", {"text": piece}
-        start, found = number + 1, []
 
 
 CONTAINERS: dict[str, Callable[[str], Iterator[Placed]]] = {

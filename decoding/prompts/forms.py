@@ -32,7 +32,6 @@ class RowForm:
     title: str
     columns: tuple[frozenset[str], ...]  # a row has this form if it has all columns of one of these sets
     template: str
-    origin: str  # source of the template
     text: Callable[[Row], str] = _contents
     reference: str = ""  # column of the authors' answer
     turns: chats.Turns | None = None  # of a chat; `text` and `reference` are for a row that has none
@@ -40,6 +39,7 @@ class RowForm:
 
 
 def _mbpp(row: Row) -> str:
+    """Write the docstring form in which completion models such as StarCoder are evaluated. DISCO's is unknown."""
     return f'"""\n{word(row, "text", "prompt")}\n{words(row, "test_list")[0]}\n"""\n'
 
 
@@ -49,6 +49,7 @@ def _alpaca(row: Row) -> str:
 
 
 def _cnn_dailymail(row: Row) -> str:
+    """Write the prompt of the DISCO authors' later benchmark code. DISCO's own is unknown."""
     return f"Summarize:\n{word(row, 'article').strip()}\nSummary:\n"
 
 
@@ -60,7 +61,6 @@ FORMS = {
             "HumanEval",
             columns("prompt canonical_solution entry_point"),
             "{prompt}",
-            "as published, and as in the SSD experiments",
             lambda row: word(row, "prompt"),
             "canonical_solution",
         ),
@@ -69,7 +69,6 @@ FORMS = {
             "MBPP",
             columns("text code test_list", "prompt code test_list"),
             '"""\n{text}\n{first of test_list}\n"""\n',
-            "the docstring form in which completion models such as StarCoder are usually evaluated; DISCO's is unknown",
             _mbpp,
             "code",
         ),
@@ -78,7 +77,6 @@ FORMS = {
             "CNN/DailyMail",
             columns("article highlights"),
             "Summarize:\n{article}\nSummary:\n",
-            "the DISCO authors' later benchmark code (distributed speculative inference); DISCO's is unknown",
             _cnn_dailymail,
             "highlights",
         ),
@@ -87,7 +85,6 @@ FORMS = {
             "Alpaca",
             columns("instruction output"),
             "{instruction}\n\n{input}, or {instruction} alone where there is no input",
-            "the SSD experiments' data script",
             _alpaca,
             "output",
         ),
@@ -96,7 +93,6 @@ FORMS = {
             "UltraFeedback",
             columns("instruction completions", "prompt chosen rejected"),
             "{instruction}, in the binarized edition {prompt}",
-            "the SSD experiments' data script",
             lambda row: word(row, "instruction", "prompt"),
         ),
         RowForm(
@@ -104,7 +100,6 @@ FORMS = {
             "GSM8K",
             columns("question answer"),
             "{question}",
-            "the SSD experiments' data script",
             lambda row: word(row, "question"),
             "answer",
         ),
@@ -113,7 +108,6 @@ FORMS = {
             "Spec-Bench, MT-Bench, SPEED-Bench",
             columns("turns"),
             "chat: each of {turns} follows the model's own answer to the one before",
-            "question.jsonl of Spec-Bench and MT-Bench, and the data card of SPEED-Bench",
             turns=chats.questions,
         ),
         RowForm(
@@ -121,7 +115,6 @@ FORMS = {
             "ShareGPT",
             columns("conversations"),
             "chat: the messages from human in {conversations}, each after the model's own answer",
-            "the data card of ShareGPT: conversations, with from and value",
             turns=chats.sharegpt,
         ),
         RowForm(
@@ -129,7 +122,6 @@ FORMS = {
             "OpenAI request log",
             columns("body custom_id", "body timestamp", "body url"),
             "chat: {body.messages} with {body.tools}; {body.prompt} as it is",
-            "OpenAI's API and its batch files: custom_id and body; timestamp is the log's own",
             chats.completion,
             turns=chats.messages,
             is_log=True,
@@ -139,7 +131,6 @@ FORMS = {
             "Chat messages",
             columns("messages"),
             "chat: {messages} with {tools}; a last message of the assistant is the reference",
-            "the body of a request to OpenAI's chat API",
             turns=chats.messages,
             is_log=True,
         ),
@@ -148,14 +139,12 @@ FORMS = {
             "Chat as plain text",
             (),
             "the contents of the first turn's messages, without roles and without a chat template",
-            "for a target without a chat template; chosen by name only",
         ),
         RowForm(
             "plain",
             "Prompts",
             columns("text", "prompt"),
             "{text}, or {prompt}",
-            "our own columns: text, and optionally id, category, split, reference",
             lambda row: word(row, "text", "prompt"),
             "reference",
         ),

@@ -19,7 +19,7 @@ from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.recording import Recording
-from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
+from decoding.drafting.records import Record, RecordedText, Seen
 from decoding.drafting.source import WORDS, Chain, Sight, Source, Words, no_words
 from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
 from decoding.prices.cost_model import CostModel
@@ -34,7 +34,7 @@ from decoding.strategies.disco import RULES, THRESHOLDS, Priced
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
-LOOKS: Mapping[Sight, Callable[[Tensor], Tensor]] = {  # at the static features of tokens
+LOOKS: Mapping[str, Callable[[Tensor], Tensor]] = {  # at the static features of tokens
     "confidence": features.own,
     "lead": features.lead,
     "peak": features.peak,
@@ -48,7 +48,7 @@ class RecordedSet:
     recordings: Sequence[Recording]
     words: Words = no_words
     is_undrafted: bool = False  # no draft was recorded
-    _shown: dict[Sight, Rows] = field(default_factory=dict, init=False, repr=False, compare=False)
+    _looks: dict[str, Rows] = field(default_factory=dict, init=False, repr=False, compare=False)  # by sight
     _estimates: dict[int, tuple[DraftClassifier, Rows]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -63,9 +63,9 @@ class RecordedSet:
         after = [accepted for r in self.recordings for accepted in r.accepted[1:][r.matches[:-1]].tolist()]
         return statistics.mean(after) if after else 1.0
 
-    @cached_property
+    @property
     def records(self) -> list[Record]:
-        return [recording.record for recording in self.recordings]
+        return [text.record for text in self._texts]
 
     @property
     def drafted(self) -> list[Record]:
@@ -84,22 +84,18 @@ class RecordedSet:
         """Show the texts to a source, one after the other, as it may remember earlier ones."""
         return [copied_record(text, source()) for text in self.texts()]
 
-    def texts(self, rows: Rows = ()) -> list[RecordedText]:
-        """Texts as sources see them. `rows` are the numbers that a source sees of each token."""
-        return [
-            RecordedText(
-                self.records[i],
-                recording.prompt_tokens,
-                self.seen(i, rows[i] if rows else ()),
-                self.ranked[i],
-                self._written[i],
-            )
-            for i, recording in enumerate(self.recordings)
-        ]
+    def texts(self, classifier: DraftClassifier | None = None) -> list[RecordedText]:
+        """Texts as sources see them. One that sees estimates needs a classifier."""
+        return [replace(text, seen=self._seen(i, classifier)) for i, text in enumerate(self._texts)]
+
+    def few(self, most: int, classifier: DraftClassifier | None = None) -> list[RecordedText]:
+        """Return some texts of every part of the prompts, of about so many tokens in all."""
+        stride = max(1, round(sum(text.tokens for text in self._texts) / most))
+        return self.texts(classifier)[::stride]
 
     @cached_property
-    def _written(self) -> list[Written]:
-        return [recording.written for recording in self.recordings]
+    def _texts(self) -> list[RecordedText]:
+        return [recording.played for recording in self.recordings]
 
     def estimates(self, classifier: DraftClassifier | None) -> Rows:
         """Estimates of the tokens after which a source is asked: of all but a draft's own end token. None without a
@@ -123,32 +119,28 @@ class RecordedSet:
     ) -> Counts:
         """Count the passes of a source. One that sees estimates needs a classifier, and one that weighs its drafts by
         times needs costs."""
-        return replay(self.texts(self.shown(source().sees, classifier)), source, costs)
+        return replay(self.texts(classifier), source, costs)
 
-    def shown(self, sees: Sight, classifier: DraftClassifier | None = None) -> Rows:
-        """Return what a source with this sight sees of each token; nothing if it looks at none."""
+    def _shown(self, sees: str, classifier: DraftClassifier | None) -> Rows:
+        """Return what a source with this sight sees of each token."""
         if sees == "estimate":
             return self.estimates(classifier)
-        if sees in LOOKS and sees not in self._shown:
-            self._shown[sees] = [LOOKS[sees](rounds).tolist() for rounds in self.rounds]
-        return self._shown.get(sees, ())
-
-    @cached_property
-    def ranked(self) -> list[Ranked]:
-        return [recording.ranked for recording in self.recordings]
+        if sees not in self._looks:
+            self._looks[sees] = [LOOKS[sees](rounds).tolist() for rounds in self.rounds]
+        return self._looks[sees]
 
     def play(self, choice: Choice, classifier: DraftClassifier | None = None, costs: CostModel | None = None) -> Counts:
         """Count the passes of a choice."""
         return self.count(choice.sources(judge_if_any(classifier)), classifier, costs)
 
-    def seen(self, i: int, rows: Sequence[Sequence[float]]) -> Seen:
+    def _seen(self, i: int, classifier: DraftClassifier | None) -> Seen:
         recording = self.recordings[i]
 
         def words(place: int) -> str:
             end = recording.prompt_tokens + place
             return self.words(recording.tokens[max(0, end - WORDS) : end])
 
-        return Seen(rows.__getitem__, words)
+        return Seen(lambda sees, place: self._shown(sees, classifier)[i][place], words)
 
 
 @dataclass(frozen=True)

@@ -24,6 +24,7 @@ from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
+from decoding.drafting.records import RecordedText
 from decoding.drafting.strategy import Settings, Strategy
 from decoding.errors import BadStrategy
 from decoding.models.devices import free_bytes
@@ -32,12 +33,13 @@ from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet
+from decoding.replay.player import replay
 from decoding.replay.probing import short_runs, typical
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated, Track
-from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.ssd.memory import needed_by
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.ssd.transport.two_lanes import PLACEMENTS
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Event, Finished, Started
@@ -66,7 +68,7 @@ def has_both_placements(pair: ModelPair) -> bool:
 
 @dataclass
 class Simulating:
-    """Recorded texts of a pair as tracks, and its costs without preparation."""
+    """Recorded texts of a pair, and its costs without preparation."""
 
     pair: ModelPair
     prompts: Sequence[PromptItem]
@@ -83,24 +85,9 @@ class Simulating:
         return None if self.classifier_name is None else self.pair.classifier(self.classifier_name, self.sampling)
 
     @cached_property
-    def _every(self) -> list[Track]:
-        recordings = self.study.recordings
-        said = self.study.estimates(self.classifier)
-        return [track_of(recording, rows) for recording, rows in zip(recordings, said, strict=True)]
-
-    @property
-    def tracks(self) -> list[Track]:
+    def texts(self) -> list[RecordedText]:
         """Some texts of every part of the prompts, as many as are simulated within seconds."""
-        return self._every[:: self._stride]
-
-    @cached_property
-    def undrafted(self) -> list[float]:
-        """Seconds that autoregressive takes for each track, at the costs without preparation."""
-        return [self.costs.seconds(part) for part in self.study.play(AUTOREGRESSIVE).parts[:: self._stride]]
-
-    @property
-    def _stride(self) -> int:
-        return max(1, round(sum(len(recording.matches) for recording in self.study.recordings) / MOST_TOKENS))
+        return self.study.few(MOST_TOKENS, self.classifier)
 
     def placement(self, choice: Choice) -> Placement:
         """Return whether the models work at once: on devices of their own, or on two streams of one. How much they slow
@@ -116,20 +103,23 @@ class Simulating:
 
     def predict(self, choice: Choice, measured: CorrectedPrices) -> Prediction:
         """Simulate a setting. The speed-up is computed as in a comparison: from the total times of all prompts."""
-        played, by = self.simulated(choice, measured.prices), measured.correction
-        return Prediction(choice, by * played.tokens_per_s_device, by * sum(self.undrafted) / played.seconds)
+        played, by = self.simulated(choice, measured.prices, self.texts), measured.correction
+        return Prediction(choice, by * played.tokens_per_s_device, by * self._undrafted(self.texts) / played.seconds)
 
     def gain_in_runs(self, choice: Choice, prices: CostModel) -> float:
         """Simulate a setting on the prompts that `run` decodes, and return its speed-up over all of them together."""
         names = {prompt.id for prompt in typical(self.prompts)}
-        numbers = [i for i, recording in enumerate(self.study.recordings) if recording.prompt in names]
-        undrafted = [self.costs.seconds(part) for part in self.study.play(AUTOREGRESSIVE).parts]
-        played = self.simulated(choice, prices, [self._every[i] for i in numbers])
-        return sum(undrafted[i] for i in numbers) / played.seconds
+        every = zip(self.study.recordings, self.study.texts(self.classifier), strict=True)
+        texts = [text for recording, text in every if recording.prompt in names]
+        return self._undrafted(texts) / self.simulated(choice, prices, texts).seconds
 
-    def simulated(self, choice: Choice, prices: CostModel, tracks: Sequence[Track] = ()) -> Simulated:
+    def _undrafted(self, texts: Sequence[RecordedText]) -> float:
+        """Seconds that autoregressive takes for these texts, at the costs without preparation."""
+        return self.costs.seconds(replay(texts, AUTOREGRESSIVE.sources()))
+
+    def simulated(self, choice: Choice, prices: CostModel, texts: Sequence[RecordedText]) -> Simulated:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
-        return simulate(tracks or self.tracks, plan, prices, self.placement(choice))
+        return simulate(texts, plan, prices, self.placement(choice))
 
     def choice(self, strategy: Strategy, params: Settings) -> Choice:
         placed = {"placement": "beside"} if has_both_placements(self.pair) else {}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from decoding.backends.joint_probing import measure
+from decoding.backends.joint_probing import Probing
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose, planned
 from decoding.core.load import Load
@@ -32,9 +32,9 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, best_of_kinds, static
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
-from decoding.replay.ssd.recording import plan_of
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.workload import SHOWN, lacks, planned_ahead
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
 from decoding.strategies import static as static_strategy
@@ -60,14 +60,14 @@ class PlanInputs:
         return judge_if_any(self.classifier)
 
     def run(self, choice: Choice, users: int) -> PlayedRun:
-        texts = self.study.texts(self.study.shown(choice.sees, self.classifier))
+        texts = self.study.texts(self.classifier)
         return play(texts, choice.sources(self.judge), self.costs, users, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings of strategies that prepare ahead, and their tokens per second. Only some texts are simulated:
         what YARDSTICK gains on all of them, they gain too."""
         if made := self.ahead:
-            simulated = play(made.tracks, YARDSTICK.sources(), self.costs, users)
+            simulated = play(made.texts, YARDSTICK.sources(), self.costs, users)
             more = self.run(YARDSTICK, users).tokens_per_s_device / simulated.tokens_per_s_device
             for strategy in planned_ahead(made.sampling, has_classifier=made.classifier_name is not None):
                 for choice, speed in _simulated(made, strategy, self.costs, users):
@@ -81,7 +81,7 @@ def _simulated(made: Simulating, strategy: Strategy, costs: CostModel, users: in
     if opening and (prices := _prepared_costs(made, spread(opening, RUNS), costs, users)):
         for choice in grid:
             plan = plan_of(choice, made.pair.vocab, made.classifier)
-            found = simulate_together(made.tracks, plan, prices, users, made.placement(choice))
+            found = simulate_together(made.texts, plan, prices, users, made.placement(choice))
             yield choice, found.tokens_per_s_device
 
 
@@ -187,7 +187,7 @@ def plan_at_load(
     cancelled: Callable[[], bool] = never,
 ) -> dict[str, Any]:
     """Make the plan. `classifier` names the one that DISCO asks; `on_progress` gets the samples done and due."""
-    joint = measure(pair, max(users), sampling, like=costs)
+    joint = Probing(pair, max(users), sampling, pair.caches()).measured(like=costs)
     asked = None if classifier is None else pair.classifier(classifier, sampling)
     simulating = Simulating(pair, prompts, sampling, study, costs, classifier, cancelled=cancelled)
     ahead = None if study.is_undrafted else simulating

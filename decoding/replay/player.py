@@ -120,14 +120,6 @@ class PassClock:
         return round(self.seconds * 1e9)
 
 
-@dataclass
-class RecordedDraft:
-    """Draft of a round, as a source sees it."""
-
-    tokens: Sequence[int]
-    confidence: Sequence[float] = ()
-
-
 class RecordedView(View):
     """A recorded text up to the position that is played."""
 
@@ -175,7 +167,6 @@ class Playing(TextAtLoad):
         self._view.go_to(self.at, self.room)
         self._began = self._clock.now()
         self.copied = self.passes = self.made = self.agreed = self._run = 0
-        self.row: Sequence[float] = ()
         self.tree: TreeShape | None = None
         asking = self.source.propose(self._view)
         ask = next_of(asking)
@@ -209,10 +200,8 @@ class Playing(TextAtLoad):
     def accepted(self) -> int:
         accepted, path = self._verdict()
         self.path = path if self.tree else None
-        shown = self.row[: self.drafted - self.copied] if self.source.sees == "confidence" else ()
-        draft = RecordedDraft(range(self.drafted), shown)
         took, drafting = self._clock.now() - self._ready, self._ready - self._began
-        judged = Judgement(draft, accepted, self.copied, self.passes, took, drafting, self._ranks(path))
+        judged = Judgement(self.drafted, accepted, self.copied, self.passes, took, drafting, self._ranks(path))
         self.source.judged(judged)
         is_unread = self.tree.ends(path) if self.tree else accepted == self.copied + self.passes
         self._late = 1 + is_unread if self.passes else self._late + accepted + 1
@@ -254,7 +243,7 @@ class Playing(TextAtLoad):
         place = min(self.at + self.copied, len(record) - 1)
         self._run = record.runs[place] if self.copied == self.agreed else 0
         most = min(record.limits[place], self._view.room - self.copied)
-        self.row = row = self._shown(place)
+        row = self._shown(place)
         if source.sees != "nothing" and not seen.is_whole:
             most = min(most, max(1, len(row)))
         ask: Ask | str = STEP
@@ -278,7 +267,7 @@ class Playing(TextAtLoad):
             case "fate":
                 return [*[1.0] * min(self._run, self.source.lookahead), 0.0]
             case _:
-                return self.request.seen.row(place)
+                return self.request.seen.row(self.source.sees, place)
 
     def _grow(self, asking: Asking, step: Step) -> Iterator[Pass]:
         """Let the draft model draft a tree, level by level."""

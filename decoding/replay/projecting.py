@@ -8,9 +8,9 @@ one row; the card's draft steps are scaled to it. One text at a time.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Any
 
 from decoding.backends.misfit import misfit
@@ -21,17 +21,16 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.disco.judging import CopyJudge
-from decoding.drafting.records import Ranked, Record, RecordedText, Seen
-from decoding.drafting.source import Sight
+from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
-from decoding.replay.planning import AUTOREGRESSIVE, LOOKS, RecordedSet
+from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet
 from decoding.replay.planning_ahead import spread
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Track
-from decoding.replay.ssd.recording import plan_of, track_of
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.workload import lacks
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import BASELINE, STRATEGIES
 
 FORMAT = "drafthouse.projection/1"
@@ -46,8 +45,6 @@ RANKED = {
     **{slug: list[Choice]() for slug, strategy in STRATEGIES.items() if strategy.role == "ranked"},
     **by_kind(choice for choice in planned() if choice.spec.role == "ranked"),
 }
-
-Row = Sequence[float]
 
 
 def document(
@@ -80,34 +77,17 @@ def document(
 # Texts ----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class ProjectedText:
-    """A recorded text as strategies see it."""
-
-    track: Track
-    rows: Mapping[Sight, Sequence[Row]]  # by sight: for each position, of each token of a round that starts there
-
-    @property
-    def record(self) -> Record:
-        return self.track.record
-
-    @property
-    def matches(self) -> list[bool]:
-        return [run > 0 for run in self.record.runs]
-
-    def shown(self, sees: Sight) -> RecordedText:
-        """Return the text as a source with this sight sees it."""
-        rows = self.track.estimates if sees == "estimate" else self.rows.get(sees)
-        return replace(self.track, seen=replace(self.track.seen, row=rows.__getitem__)) if rows else self.track
-
-
-def acceptance(texts: Sequence[ProjectedText]) -> float:
+def acceptance(texts: Sequence[RecordedText]) -> float:
     """Share of positions at which the draft proposes the text's token."""
-    matches = [match for text in texts for match in text.matches]
+    matches = [match for text in texts for match in _matches(text)]
     return sum(matches) / len(matches)
 
 
-def with_acceptance(texts: Sequence[ProjectedText], wanted: float) -> list[ProjectedText]:
+def _matches(text: RecordedText) -> list[bool]:
+    return [run > 0 for run in text.record.runs]
+
+
+def with_acceptance(texts: Sequence[RecordedText], wanted: float) -> list[RecordedText]:
     """The same texts for a better or worse draft: random positions change from refused to accepted, or back.
 
     What sources see of tokens changes with the chances, so a classifier that was calibrated stays so. Behind a refused
@@ -119,29 +99,31 @@ def with_acceptance(texts: Sequence[ProjectedText], wanted: float) -> list[Proje
     return [_changed(text, number, own, share, is_better=is_better) for number, text in enumerate(texts)]
 
 
-def _changed(text: ProjectedText, number: int, own: float, share: float, *, is_better: bool) -> ProjectedText:
-    lucky = [chance.uniform(number, "draft", place) < share for place in range(len(text.record))]
-    pairs = zip(text.matches, lucky, strict=True)
+def _changed(text: RecordedText, number: int, own: float, share: float, *, is_better: bool) -> RecordedText:
+    assert text.written, "a recording of a pair has its tokens"
+    lucky = [chance.uniform(number, "draft", place) < share for place in range(text.tokens)]
+    pairs = zip(_matches(text), lucky, strict=True)
     matches = [match or luck if is_better else match and luck for match, luck in pairs]
 
-    def rows(known: Sequence[Row]) -> list[Row]:
+    @cache
+    def rows(sees: str) -> list[Sequence[float]]:
+        known = [text.seen.row(sees, at) for at in range(text.tokens)]
         longest = max(map(len, known), default=0)
         first = [row[0] if row else own for row in known]
         values = [value + (1 - value) * share if is_better else value * share for value in first]
         return [(*values[at : at + longest], *values[-1:] * (longest - len(values[at : at + longest])))
                 for at in range(len(values))]  # fmt: skip
 
-    track, written = text.track, text.track.written
-    known = zip(written.text, track.preferred, matches, strict=True)
+    written = text.written
+    known = zip(written.text, text.preferred, matches, strict=True)
     preferred = [_listed(token, listed, match) for token, listed, match in known]
-    changed = replace(
-        track,
+    return replace(
+        text,
         record=Record.of(matches, written.room, ended=bool(written.text) and written.text[-1] in written.ends),
+        seen=replace(text.seen, row=lambda sees, at: rows(sees)[at]),
         ranked=Ranked.of(written.text, preferred, written.room),
         preferred=preferred,
-        estimates=rows(track.estimates),
     )
-    return replace(text, track=changed, rows={sees: rows(known) for sees, known in text.rows.items()})
 
 
 def _listed(token: int, listed: Sequence[int], is_first: bool) -> Sequence[int]:
@@ -156,7 +138,7 @@ def _listed(token: int, listed: Sequence[int], is_first: bool) -> Sequence[int]:
 
 @dataclass(frozen=True)
 class ProjectionInputs:
-    texts: Sequence[ProjectedText]
+    texts: Sequence[RecordedText]
     vocab: int
     classifier: DraftClassifier | None = None
     is_undrafted: bool = False  # no draft was recorded
@@ -166,16 +148,8 @@ class ProjectionInputs:
         cls, study: RecordedSet, vocab: int, classifier: DraftClassifier | None, most: int = MOST_TOKENS
     ) -> ProjectionInputs:
         """Take some texts of every part of the prompts, of about so many tokens: as many as are projected within
-        seconds."""
-        recordings = study.recordings
-        stride = max(1, round(sum(len(recording.matches) for recording in recordings) / most))
-        said = study.estimates(classifier)
-        shown = {} if study.is_undrafted else {sees: study.shown(sees) for sees in LOOKS}
-        texts = [
-            ProjectedText(_unread(track_of(each, said[i]), study, i), {sees: rows[i] for sees, rows in shown.items()})
-            for i, each in enumerate(recordings)
-            if i % stride == 0
-        ]
+        seconds. Their prompts take no time: nobody projects what reading them costs."""
+        texts = [replace(text, prompt_tokens=1) for text in study.few(most, classifier)]
         return cls(texts, vocab, classifier, study.is_undrafted)
 
     @cached_property
@@ -186,8 +160,9 @@ class ProjectionInputs:
     @cached_property
     def context(self) -> float:
         """Mean tokens before a pass."""
-        tokens = sum(len(text.record) for text in self.texts)
-        whole = (len(text.record) * (len(text.track.written.prompt) + len(text.record) / 2) for text in self.texts)
+        tokens = sum(text.tokens for text in self.texts)
+        prompts = (len(text.written.prompt) if text.written else 0 for text in self.texts)
+        whole = (text.tokens * (prompt + text.tokens / 2) for text, prompt in zip(self.texts, prompts, strict=True))
         return sum(whole) / max(1, tokens)
 
     def settings(self, fixes_the_text: bool = True) -> dict[str, list[Choice]]:
@@ -225,11 +200,10 @@ class ProjectionInputs:
         if choice.spec.prepares_ahead:
             plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
             placement = ANYTIME if card.draft_devices else IN_TURN
-            tracks, prices = [text.track for text in self.texts], prepared_at(costs, batch)
-            played = simulate_together(tracks, plan, prices, batch, placement, shares_branches=False)
+            prices = prepared_at(costs, batch)
+            played = simulate_together(self.texts, plan, prices, batch, placement, shares_branches=False)
             return played.tokens_per_s_device / batch
-        texts = [text.shown(choice.sees) for text in self.texts]
-        return play(texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
+        return play(self.texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
 
 
 def prepared_at(costs: CostModel, batch: int) -> CostModel:
@@ -237,11 +211,6 @@ def prepared_at(costs: CostModel, batch: int) -> CostModel:
     and an answer takes two messages."""
     steps = [(rows, costs.draft(batch, rows)) for rows in range(batch, batch * WIDEST + 1, batch)]
     return replace(costs, branches=steps, opening=costs.draft(batch), answer=2 * costs.transport)
-
-
-def _unread(track: Track, study: RecordedSet, i: int) -> Track:
-    """Show sources all of a text. Its prompt takes no time: nobody projects what reading it costs."""
-    return replace(track, prompt_tokens=1, seen=Seen(words=study.seen(i, ()).words), ranked=study.ranked[i])
 
 
 def project(

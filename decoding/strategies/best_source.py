@@ -36,7 +36,7 @@ class KnowsBoth(Source):
 
     def judged(self, judgement: Judgement) -> None:
         know = self.knowledge
-        know.verifications.add(len(judgement.draft.tokens) + 1, judgement.took)
+        know.verifications.add(judgement.tokens + 1, judgement.took)
         if judgement.passes:
             know.note_passes(judgement.passes, judgement.drafting)
 

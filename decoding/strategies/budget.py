@@ -53,7 +53,7 @@ class Budget(Chain):
         return next((depth for depth, gain in enumerate(worth) if gain < row), drafted)
 
     def judged(self, judgement: Judgement) -> None:
-        drafted, accepted = len(judgement.draft.tokens), judgement.accepted
+        drafted, accepted = judgement.tokens, judgement.accepted
         self._recalibration.learn(self._seen[:drafted], accepted)
         if self.batch.costs:
             self.batch.learn(drafted, accepted)

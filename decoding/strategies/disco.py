@@ -55,7 +55,7 @@ class Priced(AsTrained):
         return super().stops(self._recalibration.corrected(seen))
 
     def judged(self, judgement: Judgement) -> None:
-        self._recalibration.learn(self._seen[: len(judgement.draft.tokens)], judgement.accepted)
+        self._recalibration.learn(self._seen[: judgement.tokens], judgement.accepted)
 
 
 RULES = {"priced": Priced, "threshold": Below}

@@ -10,8 +10,8 @@ class TwoMoreOrOneFewer(Chain):
         self.lookahead = initial
 
     def judged(self, judgement: Judgement) -> None:
-        if judgement.draft.tokens:
-            whole = judgement.accepted == len(judgement.draft.tokens)
+        if judgement.tokens:
+            whole = judgement.accepted == judgement.tokens
             self.lookahead = self.lookahead + 2 if whole else max(1, self.lookahead - 1)
 
 

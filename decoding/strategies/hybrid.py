@@ -99,7 +99,7 @@ class BestSource(Source):
 
     def judged(self, judgement: Judgement) -> None:
         know, copied, accepted = self.knowledge, judgement.copied, judgement.accepted
-        rows = len(judgement.draft.tokens) + 1
+        rows = judgement.tokens + 1
         know.verifications.add(rows, judgement.took)
         know.note_round(accepted + 1, judgement.passes, rows, self._rows)
         for number, seen in enumerate(self._seen[: max(0, accepted + 1 - copied)], start=copied):

@@ -74,7 +74,7 @@ class AdaptiveVerification(Chain):
         return sum(score >= ranking.cut for score in scores)
 
     def judged(self, judgement: Judgement) -> None:
-        peaks = self._peaks[: len(judgement.draft.tokens)]
+        peaks = self._peaks[: judgement.tokens]
         self.batch.common(AdmittedScores).estimates.learn(peaks, judgement.accepted)
 
 

@@ -77,7 +77,7 @@ def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_compariso
 def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, ready):
     client, form = world.page(world.bob), {
         "pair": str(ready[0].pk), "dataset": str(ready[1].pk), "use": ["static", "threshold"],
-        "static.lookahead": "2, 4", "threshold.threshold": "0.5", "threshold.cap": "9", "threshold.adaptive": "true",
+        "static.lookahead": "2, 4", "threshold.threshold": "0.5", "threshold.cap": "9",
         "temperature": "0", "max_new_tokens": "8", "repeats": "1", "ignore_eos": "on",
     }  # fmt: skip
     assert "4 runs × 3 prompts" in client.post("/comparisons/new/", {**form, "plan": ""}).content.decode()
@@ -95,7 +95,7 @@ def test_a_comparison_is_planned_then_launched_and_what_is_wrong_is_told(world, 
     assert answer["Location"] == f"/comparisons/{made.pk}/"
     assert made.sampling["ignore_eos"] is True
     labels = [run.label for run in made.runs.all()]
-    assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9,adaptive=true"]
+    assert labels == ["autoregressive", "static:2", "static:4", "threshold:0.5,cap=9"]
 
 
 def test_an_entry_is_deleted_on_its_own_page_and_restored_at_once_or_from_the_bin(world, ready):

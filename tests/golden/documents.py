@@ -25,12 +25,12 @@ from decoding.replay.planning import RecordedSet, best_of_kinds, predict, study
 from decoding.replay.planning_at_load import PlanInputs, predict_at_load, schedule
 from decoding.replay.projecting import ProjectionInputs, project
 from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
-from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.simulation import RecordedComparison, simulate
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
 from tests.golden import live
@@ -58,7 +58,7 @@ JOINT = dataclasses.replace(
 )
 RAN = "static:4,tree:2/11/1,ssd:4,branches=6,backup=neural,placement=in-turn"  # what what-if knows the texts from
 ASKED = (
-    "static:2,static:7,heuristic,threshold:0.4,threshold:0.3,adaptive=true,oracle:5,lookup,lookup:4,ngram=3,suffix,"
+    "static:2,static:7,heuristic,threshold:0.4,oracle:5,lookup,lookup:4,ngram=3,suffix,"
     "suffix:0.05,cap=6,suffix:memory=true,hybrid,best-source,tree,tree:rows=16,depth=6,tree:3/21/1"
 )
 ASKED_AHEAD = (
@@ -142,17 +142,15 @@ def played_at_load(name: str) -> Rows:
 def ahead(name: str) -> Rows:
     """Rates of every SSD setting of the grids, simulated for one text at each placement, and for 4 texts."""
     found, classifier = recorded(name), some_classifier()
-    estimates, rows = found.estimates(classifier), Rows()
+    texts, rows = found.texts(classifier)[:4], Rows()
     for choice in ahead_settings():
         decides = None if choice.classifier is None else classifier
-        said = estimates if decides else [()] * len(found.recordings)
-        tracks = [track_of(each, of) for each, of in zip(found.recordings, said, strict=True)][:4]
         plan = plan_of(choice, pair().vocab, decides)
         for placement in PLACEMENTS:
-            played = simulate_ahead(tracks, plan, PRICES, placement)
+            played = simulate_ahead(texts, plan, PRICES, placement)
             rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, played.hit_rate]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
-            together = simulate_together(tracks, plan, JOINT, 4, ANYTIME)
+            together = simulate_together(texts, plan, JOINT, 4, ANYTIME)
             rows[f"{choice.label} for 4"] = [together.tokens_per_s_device, together.hit_rate]
     return rows
 

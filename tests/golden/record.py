@@ -12,8 +12,7 @@ from decoding.choice import parse_choices
 from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
 from decoding.measure.sample import SampleResult, sample_from_events
-from decoding.trace.events import Event
-from tests.golden import jsonl
+from decoding.trace.events import Event, from_dict, to_dict
 from tests.kit.worlds import World
 
 FOLDER = Path(__file__).parent / "worlds"
@@ -40,6 +39,11 @@ def summed(events: list[Event], label: str, tokens: list[int]) -> SampleResult:
     )
 
 
+def read(path: Path) -> list[Event]:
+    """Return the events of a file that has one a line, numbered."""
+    return [from_dict(json.loads(line)) for line in path.read_text().splitlines()]
+
+
 def record() -> None:
     FOLDER.mkdir(exist_ok=True)
     world = World.of_tables(24, seed=8, sharpness=2.0, noise=0.5)
@@ -47,7 +51,8 @@ def record() -> None:
     for choice in CHOICES:
         ending = Ending(frozenset({0}))  # it ends inside a round of some strategies
         decoded, recorder = world.run(choice, [1, 2, 3], Sampling(max_new_tokens=64), ending=ending)
-        jsonl.write(recorder.events, FOLDER / f"{name_of(choice.label)}.jsonl")
+        lines = [json.dumps(to_dict(event, seq)) for seq, event in enumerate(recorder.events, 1)]
+        (FOLDER / f"{name_of(choice.label)}.jsonl").write_text("".join(f"{line}\n" for line in lines))
         expected[name_of(choice.label)] = facts(summed(recorder.events, choice.label, decoded.tokens))
     (FOLDER / "expected.json").write_text(json.dumps(expected, indent=1) + "\n")
 

@@ -10,16 +10,10 @@ from decoding.models.fast.runner import FastRunner, RunnerModel
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.runner import ModelRunner, rewind_to
 from tests.kit.chains import Chains
-from tests.kit.models import GPT2, LLAMA
+from tests.kit.models import LLAMA
 
 LONG = LLAMA | {"max_position_embeddings": 700}
 TEXT = torch.randint(0, 97, (650,), generator=torch.Generator().manual_seed(2)).tolist()
-CASES = {
-    "llama": LONG,
-    "mistral": LONG | {"sliding_window": 300},
-    "qwen3": LONG | {"head_dim": 8},
-    "gpt2": GPT2 | {"n_positions": 700},
-}
 
 
 def walk(runner: FastRunner) -> torch.Tensor:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+LINUX = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, or chooses cores")
 DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
 
 

@@ -11,11 +11,11 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording, record
+from decoding.drafting.records import RecordedText
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
-from decoding.replay.ssd.playing import Track
-from decoding.replay.ssd.recording import track_of
+from decoding.replay.planning import RecordedSet
 from decoding.trace.events import Event
 from tests.kit.worlds import World
 
@@ -58,23 +58,10 @@ def many(sampling: Sampling, seeds: range) -> list[Recording]:
 
 def tracked(
     world: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = 8
-) -> Track:
+) -> RecordedText:
     """Return the text that any strategy writes in this world, and the draft along it."""
-    decoded, _ = world.run(choose("autoregressive"), PROMPT, sampling, seed)
-    vocab = min(world.target.vocab_size, world.draft.vocab_size)
-    with torch.inference_mode():
-        recording = record(
-            "p",
-            PROMPT,
-            decoded.tokens,
-            draft=world.draft,
-            dice=dice_for(sampling, vocab, seed),
-            end_tokens=world.end_tokens,
-            max_new_tokens=sampling.max_new_tokens,
-            tail_depth=cap + 1,
-        )
-    said = classifier.of_rounds(recording.rounds(cap + 1)).tolist() if classifier else ()
-    return track_of(recording, said)
+    [text] = RecordedSet([recorded(world, sampling, seed, depth=cap + 1)]).texts(classifier)
+    return text
 
 
 LIVE = {

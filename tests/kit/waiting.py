@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 import torch
 
-SetMode = Callable[[str], object]
 
-SET_MODE: SetMode = torch.cuda.set_sync_debug_mode if torch.cuda.is_available() else lambda mode: None
+def set_mode(mode: str) -> None:
+    if torch.cuda.is_available():
+        torch.cuda.set_sync_debug_mode(mode)
 
 
 @contextmanager
-def refusing_waits(set_mode: SetMode = SET_MODE) -> Iterator[None]:
+def refusing_waits() -> Iterator[None]:
     """Fail at the first wait within. Torch's own warning about the mode must not fail the test, nor may the mode stay
     for the next one."""
     try:

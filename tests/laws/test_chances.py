@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 from itertools import product
 
@@ -13,7 +11,7 @@ from hypothesis import strategies as st
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.strategies import STRATEGIES
-from decoding.trace.timing import Clock
+from tests.golden.live import MovedClock
 from tests.kit.worlds import World, state_of, tables
 from tests.laws.cases import OURS, Case, Run, choices
 from tests.laws.chances import chance_of, targets_chance
@@ -24,22 +22,12 @@ LENGTH = 3  # tokens whose joint law is proved
 LAWFUL = [slug for slug in OURS if not (STRATEGIES[slug].role == "bound" and STRATEGIES[slug].copies)]
 
 
-class Ticking(Clock):
+class Ticking(MovedClock):
     """Clock that goes on by 1 µs whenever it is read, so that a run with the same coins takes the same time."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.ns = 0
 
     def now(self) -> int:
         self.ns += 1000
         return self.ns
-
-    @contextmanager
-    def stopped(self) -> Iterator[None]:
-        before = self.ns
-        yield
-        self.ns = before
 
 
 @st.composite

@@ -25,11 +25,11 @@ from decoding.replay.at_load import PlayedRun as Played
 from decoding.replay.at_load import play, stream
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
-from decoding.replay.ssd.recording import plan_of, track_of
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import Stood, ssd_tracks_of, stood
 from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.simulation import RecordedComparison, simulate
+from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified, to_dict
 from tests.kit.copies import chain, chained
@@ -96,7 +96,7 @@ SHARED = Case(
 def test_every_round_of_a_mix_of_copies_and_drafts_is_the_live_one(dice: str) -> None:
     case = SHARED.but(dice=dice, vocab=6)
     study = RecordedSet(recorded(case))
-    asked = study.texts(study.shown("confidence"))
+    asked = study.texts()
     found = rounds_in(play(asked, chain, JOINT, case.users))
     assert found == live(case, asked, chained)
     assert {drafted for rounds in found for drafted, *_ in rounds} >= {2, 4}, "the model alone, and after a copy"
@@ -165,8 +165,7 @@ def recorded(case: Case) -> list[Recording]:
 
 
 def sourced(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
-    study = RecordedSet([*recordings])
-    asked = study.texts(study.shown(case.choice.sees, some_classifier()))
+    asked = RecordedSet([*recordings]).texts(some_classifier())
     return asked, play(asked, source_of(case), JOINT, case.users)
 
 
@@ -178,7 +177,7 @@ def source_of(case: Case) -> Callable[[], Source]:
 
 
 def ahead(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:
-    asked = [*map(track_of, recordings)]
+    asked = RecordedSet([*recordings]).texts()
     return asked, simulate_together(asked, plan_of(case.choice, case.vocab, None), JOINT, case.users)
 
 

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 
 from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
-from decoding.ssd.transport.draft_process import Cores, DraftProcess
+from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified, from_dict, to_dict
-from tests.kit.table import TableRunner
-from tests.kit.worlds import state_of, tables
+from tests.kit.beside import ANYWHERE, table_draft
 from tests.laws.cases import BESIDE, OURS, Case, Run, cases, events_of
 from tests.laws.drawing import Drawing
 
@@ -41,7 +40,7 @@ def test_so_is_every_text_whose_draft_works_in_another_process(
 
 @pytest.fixture(scope="module")
 def process() -> Iterator[DraftProcess]:
-    with DraftProcess(partial(table_draft, VOCAB, SEED), Cores(2)) as process:
+    with DraftProcess(partial(table_draft, VOCAB, SEED), ANYWHERE) as process:
         yield process
 
 
@@ -53,10 +52,6 @@ def beside_cases(draw: st.DrawFn, slug: str) -> Case:
     return case.but(
         label=label, vocab=VOCAB, seed=SEED, noise=0.8, loops=False, tokenizer="same", contexts=(case.contexts[0], 4096)
     )
-
-
-def table_draft(vocab: int, seed: int) -> TableRunner:
-    return TableRunner(tables(vocab, seed)[1], state_of=state_of)
 
 
 def is_exact_and_told(case: Case, process: DraftProcess | None = None) -> None:
@@ -219,7 +214,3 @@ def drafted_alone(case: Case, run: Run, number: int, before: Sequence[int]) -> t
         chosen = dice.choose(row, [()])
     token = int(chosen.ids)
     return token, float(torch.softmax(chosen.scores.float(), -1)[0, token])
-
-
-def test_every_strategy_of_ours_is_drawn() -> None:
-    assert {*OURS} <= {*STRATEGIES} and len(OURS) > 10

@@ -46,6 +46,5 @@ LETTERS = spelling(*"abcdefgh", "ab", "abc", "cd", "hh")
 OTHERS = spelling(
     "x", "ba", *"hgfedcb", "ab", "bcd", "yz", "a"
 )  # no id means the same, and "abc", "cd", "hh" are missing
-WHOLE = spelling(*"lkjihgfedcba")
 SMALL = spelling("a", "b", "ab")
 OTHER_SMALL = spelling("x", "b", "ba", "a")

@@ -6,11 +6,10 @@ import dataclasses
 
 import pytest
 
-from decoding.choice import choose, parse_choices
+from decoding.choice import parse_choices
 from decoding.core.batch_state import TRIAL, BatchState
 from decoding.dice.sampling import Sampling
 from decoding.drafting.source import Chain, View
-from decoding.errors import BadStrategy
 from decoding.measure.crossover import paying
 from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
@@ -29,16 +28,10 @@ pytestmark = pytest.mark.slow
 def test_one_user_takes_the_seconds_of_the_passes_that_a_replay_counts(recorded: RecordedSet, label: str) -> None:
     [choice] = parse_choices(label)
     costs = dataclasses.replace(CHEAP, in_tree=0.0001, tree=0.002, reading=0.0003)
-    texts = [dataclasses.replace(text, prompt_tokens=1) for text in recorded.texts(recorded.shown(choice.sees))]
+    texts = [dataclasses.replace(text, prompt_tokens=1) for text in recorded.texts()]
     counted = costs.seconds(replay(texts, choice.sources()), choice.sees)
     played = play(texts, choice.sources(), costs, users=1)
     assert sum(request.end for request in played.requests) == pytest.approx(counted)
-
-
-@pytest.mark.parametrize("table", ["4:", "8:1/4:2", "4:65"])
-def test_a_table_that_is_no_schedule_is_refused(table: str) -> None:
-    with pytest.raises(BadStrategy, match="table is"):
-        choose("schedule", {"table": table})
 
 
 def settled(policy: Chain, costs: CostModel, running: int) -> BatchState:

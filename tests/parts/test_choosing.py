@@ -27,7 +27,6 @@ RULES: dict[str, Choice | Callable[[Parts], Drafter]] = {
     "static": choose("static", {"lookahead": 6}),
     "heuristic": choose("heuristic", {"initial": 2}),
     "threshold": choose("threshold", {"threshold": 0.35, "cap": 8}),
-    "threshold that moves": choose("threshold", {"threshold": 0.35, "cap": 8, "adaptive": True}),
     "oracle": choose("oracle", {"cap": 8}),
     "disco by echoes": stopped_by("priced", 8, some_classifier(), 0.3),
     "disco at a glance": stopped_by("priced", 8, looking_at(features.GLANCE), 0.3),

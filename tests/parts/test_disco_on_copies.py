@@ -10,7 +10,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from decoding.choice import Choice, choose
+from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
 from decoding.disco.classifier import DraftClassifier, load_classifier
@@ -48,10 +48,6 @@ def deciding() -> DraftClassifier:
     classifier = some_classifier()
     classifier.card = {"thresholds": {"copied": 0.1, "priced": 0.3, "threshold": 0.5}, "features": features.NAMES}
     return classifier
-
-
-def judged(slug: str, threshold: float, **more: object) -> Choice:
-    return choose(slug, {"threshold": threshold, "classifier": "newest", **more})
 
 
 @pytest.mark.parametrize(

@@ -95,7 +95,6 @@ def edit(file: Path, **values: Any) -> None:
 
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
-    "window": (lambda folder: edit(folder / "config.json", model_type="mistral", sliding_window=9), "looks back 9"),
     "yarn": (lambda folder: edit(folder / "config.json", rope_parameters=YARN | {"beta_fast": 8}), "another beta_fast"),
     "end tokens": (
         lambda folder: [

@@ -1,6 +1,5 @@
 import dataclasses
 import random
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -181,9 +180,7 @@ def spoken(of: dict[str, Any]) -> dict[str, Any]:
     """Return what a page says about a comparison."""
     of_load, of_ranking = ("verdict", "doubt", "fastest"), ("leader", "as_fast", "more_prompts", "sentence")
     loads = [
-        {name: load[name] for name in of_load}
-        | {name: load["ranking"][name] for name in of_ranking}
-        | {"held_out": rounded(load["ranking"]["held_out"])}
+        {name: load[name] for name in of_load} | {name: load["ranking"][name] for name in of_ranking}
         for load in of["loads"]
     ]
     speedups = {
@@ -205,14 +202,12 @@ def test_what_is_said_of_a_comparison_is_what_was_recorded() -> None:
     )
 
 
-def test_the_leader_of_equals_is_seldom_called_faster_and_held_out_it_is_not_flattered() -> None:
-    honest, faster = [], 0
+def test_the_leader_of_equals_is_seldom_called_faster() -> None:
+    faster = 0
     for seed in range(15):
         base = noisy(100, 0.25, 12, 7000 + seed)
         found = compared(*(noisy(100, 0.25, 12, 100 * seed + i) for i in range(8)), base=base)
-        honest.append(found["loads"][0]["ranking"]["held_out"])
         faster += " times as fast as " in found["loads"][0]["verdict"]
-    assert abs(statistics.median(honest) - 1) < 0.1  # the best of them looks 1.2 times as fast
     assert faster <= 2
 
 
@@ -252,4 +247,3 @@ def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests()
     ]
     [only] = found(choices, samples, "autoregressive", ENDED)["loads"]
     assert only["verdict"].startswith("static:2 @4 is 1.") and only["ranking"]["as_fast"] == ()
-    assert only["ranking"]["held_out"] == pytest.approx(100 / (10e3 / 150 + 10), rel=0.05)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -48,32 +49,28 @@ def test_every_card_in_the_box_has_a_source_and_a_grade() -> None:
         assert card.source and card.grade in GRADES
 
 
-SPOILT = [  # the field that is refused, where the card is changed, and to what
-    ("name", "name", ""),
-    ("grade", "grade", "sure"),
-    ("format", "format", "drafthouse.card/2"),
-    ("draft_devices", "draft_devices", -1),
-    ("batches", "batches", []),
-    ("colour", "colour", "red"),
-    ("batches[0].batch", "batches.0.batch", "1"),
-    ("batches[1].batch", "batches.1.batch", 1),
-    ("batches[0].target_ms", "batches.0.target_ms", 10),
-    *[("batches[0].target_ms.1", "batches.0.target_ms.1", value) for value in (0, 1e9, float("nan"))],
-    ("batches[0].target_ms.9", "batches.0.target_ms.9", 2),
-    ("batches[0].target_ms.many", "batches.0.target_ms.many", 2),
-    ("batches[1].target_ms.1", "batches.1.target_ms.1", 9),  # less than for one text
-    ("batches[1].draft_ms.1", "batches.1.draft_ms.1", 0.5),
-    ("batches[0].draft_ms.1", "batches.0.draft_ms", {"2": 1.0}),
+SPOILT = [  # fields, and the values for which they are refused
+    ("name", ""),
+    ("grade", "sure"),
+    ("draft_devices", -1),
+    ("colour", "red"),
+    ("batches", []),
+    ("batches[1].batch", 1),
+    ("batches[0].target_ms", 10),
+    ("batches[0].target_ms.1", 0),
+    ("batches[0].target_ms.1", float("nan")),
+    ("batches[0].target_ms.9", 2),
+    ("batches[1].draft_ms.1", 0.5),  # less than for one text
 ]
 
 
 def test_a_bad_card_is_refused_by_field() -> None:
-    for field, path, value in SPOILT:
+    for field, value in SPOILT:
         given = copy.deepcopy(GIVEN)
-        *way, last = path.split(".")
+        *way, last = re.findall(r"\w+", field)
         at: Any = given
         for step in way:
-            at = at[int(step)] if step.isdigit() and isinstance(at, list) else at[step]
+            at = at[int(step)] if isinstance(at, list) else at[step]
         at[last] = value
         with pytest.raises(BadCard) as refused:
             Card.from_dict(given)

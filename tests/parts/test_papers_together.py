@@ -8,7 +8,6 @@ from decoding.dice.sampling import Sampling
 from decoding.papers import batches
 from decoding.papers.batches import Ran, RunBatches
 from decoding.replay.planning import study
-from decoding.replay.ssd.recording import track_of
 from tests.kit.loads import CHEAP, PROMPTS
 from tests.kit.pairs import pair
 
@@ -45,5 +44,5 @@ def test_a_text_cut_short_is_the_record_of_a_run_with_less_room() -> None:
     for long, expected in zip(whole, short, strict=True):
         head = long.head(12)
         assert head.record == expected.record and list(head.tokens) == list(expected.tokens)
-        assert track_of(head) == track_of(expected) and head.tails.shape[0] == expected.tails.shape[0]
+        assert head.played == expected.played and head.tails.shape[0] == expected.tails.shape[0]
         assert long.head(99).record == long.record

@@ -25,10 +25,10 @@ from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
 from tests.golden.documents import COSTS
 from tests.kit.beside import table_draft
-from tests.kit.linux import LINUX
 from tests.kit.loads import CHEAP, like_one
 from tests.kit.loads import PROMPTS as AT_LOAD
 from tests.kit.pairs import LETTERS, pair
+from tests.kit.processes import LINUX
 from tests.kit.worlds import some_classifier
 
 pytestmark = pytest.mark.slow

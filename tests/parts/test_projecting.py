@@ -10,6 +10,7 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
+from decoding.drafting.records import Seen
 from decoding.prices.cost_model import Context, CostModel
 from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
@@ -53,21 +54,19 @@ def test_texts_can_have_another_acceptance(ready, wanted: float) -> None:  # typ
     changed = with_acceptance(material.texts, wanted)
     assert acceptance(changed) == pytest.approx(wanted, abs=0.06)
     for text in changed:
-        firsts = [
-            listed[0] == token for token, listed in zip(text.track.written.text, text.track.preferred, strict=True)
-        ]
-        assert firsts == text.matches
-        assert all(0 <= value <= 1 for row in text.track.estimates for value in row)
-    assert [text.track.written for text in changed] == [text.track.written for text in material.texts]
+        firsts = [listed[0] == token for token, listed in zip(text.written.text, text.preferred, strict=True)]
+        assert firsts == [run > 0 for run in text.record.runs]
+        assert all(0 <= value <= 1 for at in range(text.tokens) for value in text.seen.row("estimate", at))
+    assert [text.written for text in changed] == [text.written for text in material.texts]
 
 
 def test_a_draft_that_would_end_at_once_has_no_estimate_and_can_have_another_acceptance(ready) -> None:  # type: ignore[no-untyped-def]
     """A projection of texts that end ended with an IndexError."""
     _, material = ready
     text = material.texts[0]
-    ends = [[], *text.track.estimates[1:]]
-    [changed] = with_acceptance([dataclasses.replace(text, track=dataclasses.replace(text.track, estimates=ends))], 0.9)
-    assert len(changed.track.estimates) == len(ends) and 0 < changed.track.estimates[0][0] < 1
+    ends = Seen(lambda sees, at: text.seen.row(sees, at) if at else ())
+    [changed] = with_acceptance([dataclasses.replace(text, seen=ends)], 0.9)
+    assert 0 < changed.seen.row("estimate", 0)[0] < 1
 
 
 def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_counts_its_progress(few) -> None:  # type: ignore[no-untyped-def]

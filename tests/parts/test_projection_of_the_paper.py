@@ -13,11 +13,11 @@ import random
 
 import pytest
 
-from decoding.drafting.records import Record, Written
+from decoding.drafting.records import Record, RecordedText, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.machine_card import published
 from decoding.replay.projecting import prepared_at
-from decoding.replay.ssd.playing import BESIDE, Track
+from decoding.replay.ssd.playing import BESIDE
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.speculator.speculator import plan_for
 from tests.kit.recordings import tokens_per_round
@@ -39,7 +39,7 @@ BACKUPS = {
 FIRST, SECOND, ELSE = 0, 1, 2  # what the draft likes best, next, and what it does not list
 
 
-def text_of(backup: str, rounds: int, seed: int) -> Track:
+def text_of(backup: str, rounds: int, seed: int) -> RecordedText:
     """A text that gives these acceptances and hit rates, whatever is random: it is thrown round by round."""
     dice = random.Random(seed)
     text: list[int] = []
@@ -55,7 +55,7 @@ def text_of(backup: str, rounds: int, seed: int) -> Track:
         is_random = backup == "random" and not hits
     matches = [token == FIRST for token in text]
     listed = (FIRST, SECOND, *range(10, 22))
-    return Track(Record.of(matches), written=Written((), text, len(text)), preferred=(listed,) * len(text))
+    return RecordedText(Record.of(matches), written=Written((), text, len(text)), preferred=(listed,) * len(text))
 
 
 def speed(backup: str, batch: int) -> float:

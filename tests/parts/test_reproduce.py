@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -22,7 +21,7 @@ from decoding.papers import bootstrap
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import FigurePart, filled
-from decoding.papers.figures import FIGURES, base, figures_in
+from decoding.papers.figures import FIGURES, figures_in
 from decoding.papers.files import FILES
 from decoding.papers.outcomes import play
 from decoding.papers.settings import of_papers
@@ -76,12 +75,6 @@ def test_expected_outcomes_under_the_ratio_rule_equal_the_mean_of_live_runs() ->
         assert abs(statistics.mean(ours) - statistics.mean(theirs)) < 3 * deviation
 
 
-def test_the_best_fan_out_is_found_where_one_branch_adds_nothing_and_the_next_much() -> None:
-    hits = [[0.0, 0.1, 0.1, 0.1], [0.0, 0.0, 0.0, 0.5]]
-    assert base.most_hits(hits, 3) == (0, 3)
-    assert base.most_hits(hits, 2)[0] >= 1
-
-
 def test_a_bootstrap_interval_holds_the_value_and_narrows_with_more_prompts() -> None:
     few, many = (bootstrap.median([float(n % 7) for n in range(count)]) for count in (14, 700))
     assert few.low is not None and many.low is not None and few.high is not None and many.high is not None
@@ -112,30 +105,11 @@ def test_every_published_point_says_how_it_was_read_and_where() -> None:
             assert series.grade in ("P", "Pd", "A", "S2+", "S", "I") and series.source and series.points
 
 
-def point(x: float, y: float, low: float | None = None, high: float | None = None) -> dict[str, object]:
-    return {"x": x, "y": y, "low": low, "high": high, "label": ""}
-
-
-FIGURE: dict[str, Any] = {
-    "slug": "made-up", "number": "Figure 9", "title": "A (made-up) figure", "paper": {"arxiv": "2603.03251"},
-    "x": {"label": "branches", "format": "number", "log": True, "names": []},
-    "y": {"label": "misses", "format": "share", "log": True},
-    "series": [
-        {"name": "=paper", "origin": "published", "grade": "Pd", "source": "there", "is_line": True,
-         "points": [point(1, 0.5), point(2, 0.25)]},
-        {"name": "ours", "origin": "computed", "grade": "", "source": "", "is_line": True,
-         "points": [point(1, 0.4, 0.3, 0.6), point(2, 0.0, 0.0, 0.1)]},
-    ],
-    "why": "Made up.", "needs": "",
-}  # fmt: skip
-
-
 def test_csv_holds_every_point_and_nothing_that_a_spreadsheet_computes() -> None:
-    rows = list(csv.DictReader(io.StringIO(FILES["csv"](FIGURE))))
-    assert [(row["series"], row["x"], row["y"], row["low"]) for row in rows] == [
-        ("'=paper", "1", "0.5", ""), ("'=paper", "2", "0.25", ""),
-        ("ours", "1", "0.4", "0.3"), ("ours", "2", "0.0", "0.0"),
-    ]  # fmt: skip
+    point = {"x": 2, "y": 0.5, "low": None, "high": 0.6, "label": ""}
+    series = {"name": "=paper", "origin": "published", "grade": "Pd", "source": "there", "points": [point]}
+    [row] = csv.DictReader(io.StringIO(FILES["csv"]({"x": {"names": []}, "series": [series]})))
+    assert [row[name] for name in ("series", "x", "y", "low", "high")] == ["'=paper", "2", "0.5", "", "0.6"]
 
 
 def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:

@@ -12,13 +12,11 @@ LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
 
 
 def test_a_list_of_strategies_is_read_as_it_is_written() -> None:
-    choices = parse_choices(
-        "autoregressive, static:6,threshold:0.3,cap=10,adaptive=true,assisted:lookahead=3,threshold=0"
-    )
+    choices = parse_choices("autoregressive, static:6,threshold:0.3,cap=10,assisted:lookahead=3,threshold=0")
     assert [(c.strategy, dict(c.params)) for c in choices] == [
         ("autoregressive", {}),
         ("static", {"lookahead": 6}),
-        ("threshold", {"threshold": 0.3, "cap": 10, "adaptive": True}),
+        ("threshold", {"threshold": 0.3, "cap": 10}),
         ("assisted", {"lookahead": 3, "threshold": 0.0, "schedule": "constant"}),
     ]
 
@@ -74,6 +72,11 @@ def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
         ("cap=3", "before any strategy"),
         ("lookup:threshold=0.2", "lookup: threshold needs a classifier; add classifier=newest"),
         ("suffix:0,classifier=newest,disco-suffix", "named twice"),
+        ("ssd:k=3,fanout=5/4/3", "which has 3 entries where a lookahead of 3 has 4"),
+        ("ssd:k=2,fanout=5/4/3+5/4/2", "which adds up to 11 where branches is 12"),
+        ("ssd:k=2,fanout=5/-4/11", "neither uniform, geometric, measured nor a list"),
+        ("ssd:k=4,lookahead=4", "lookahead twice"),
+        *((f"schedule:table={table}", "table is") for table in ("4:", "8:1/4:2", "4:65")),
     ],
 )
 def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> None:

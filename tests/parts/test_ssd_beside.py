@@ -19,29 +19,28 @@ import torch
 from decoding.backends.contestants.base import Request
 from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
-from decoding.core.drafter import EMPTY
 from decoding.core.ending import Decoded, Ending
 from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
-from decoding.errors import BadDevice, DraftLost, OutOfMemory
+from decoding.errors import BadDevice, OutOfMemory
 from decoding.models.runner import ModelRunner, run_one
-from decoding.ssd.speculator.speculator import Postscript, SpeculatorRecipe
+from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, Patience, placed
 from decoding.ssd.transport.draft_server import DraftServer, serve
 from decoding.ssd.transport.exchange import SsdDrafter
 from decoding.ssd.transport.mailbox import answering, connect
-from decoding.ssd.transport.messages import check_reply, pack_answers, pack_entry, unpack_answers
+from decoding.ssd.transport.messages import check_reply, pack_entry
 from decoding.trace.events import Drafted, Event, Recorder, Verified
 from decoding.trace.timing import Clock
 from tests.kit.beside import ANYWHERE, PROMPTS, SAMPLINGS, run, table_draft, texts
-from tests.kit.linux import LINUX
 from tests.kit.pairs import Letters
-from tests.kit.patient import Patient, Striking
+from tests.kit.processes import LINUX
+from tests.kit.runners import Patient, Striking
 from tests.kit.table import TableModel, TableRunner
-from tests.kit.worlds import Solo, World, some_classifier, state_of, tables
+from tests.kit.worlds import World, some_classifier, state_of, tables
 
 pytestmark = pytest.mark.slow
 ALONE, BESIDE = parse_choices("autoregressive,ssd:4,branches=16,backup=neural,placement=beside")
@@ -168,17 +167,6 @@ def test_a_text_that_has_ended_leaves_its_cache_to_the_next_one() -> None:
     os.close(far.memory)
 
 
-def test_scores_arrive_whole_behind_the_reason_that_another_text_has_none() -> None:
-    scores = torch.randn(2, 3)
-    draft = replace(EMPTY, tokens=(1, 2), scores=scores, source="fresh")
-    answers = [(DraftLost("It ended."), None), (draft, scores)]
-    refused, drafted = unpack_answers(bytearray(b"".join(pack_answers(answers))))
-    with pytest.raises(DraftLost, match="It ended"):
-        refused(Postscript)
-    arrived = drafted(Postscript)
-    assert arrived.tokens == (1, 2) and arrived.scores is not None and torch.equal(arrived.scores, scores)
-
-
 def test_what_another_exchange_has_overwritten_is_not_waited_for(process: Asking) -> None:
     """The texts of the first one broke off before anybody asked for their postscripts."""
     first, second = BesideExchange(process), BesideExchange(process)
@@ -254,7 +242,7 @@ def test_a_silent_draft_costs_no_text_and_the_next_sample_has_another(
 
     monkeypatch.setattr(table_world.draft_process, "patience", OnceStruck())
     alone, _ = table_world.run(ALONE, [3, 1], LONG, seed=3)
-    target = cast(ModelRunner, Striking(table_world.target, table_world.draft_process, {7}, strike))  # type: ignore[arg-type]
+    target = cast(ModelRunner, Striking(table_world.target, table_world.draft_process, 7, strike))  # type: ignore[arg-type]
     decoded, recorder = replace(table_world, target=target).run(BESIDE, [3, 1], LONG, seed=3)
     assert decoded == alone
     [told] = reasons(recorder.events)
@@ -292,20 +280,3 @@ def test_a_draft_works_on_a_core_beside_a_gpu_only_where_that_is_asked_for(table
     target.device = torch.device("cuda:0")
     assert (pair.process_of(default), pair.process_of(beside)) == (None, process)
     assert pair.placement_of(default) == "two-streams"
-
-
-VOCAB, PROMPT, NEW = 14, [3, 1], 40
-
-
-def test_what_is_ready_is_told_once_for_every_depth_and_never_where_a_verdict_needs_scores() -> None:
-    ratio = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
-    for sampling, count in ((SAMPLINGS["greedy"], 5), (ratio, 0)):
-        world = World.of_tables(VOCAB, 1, noise=0.9)
-        settings = SpeculatorSettings(lookahead=3, branches=5)
-        draft = Solo(world.draft, SpeculatorRecipe(settings, sampling, VOCAB, 1, ()))
-        draft.begin(PROMPT, 20)
-        assert not draft.ready()
-        while draft.step():
-            pass
-        assert len(draft.ready()) == count
-        assert not draft.ready()

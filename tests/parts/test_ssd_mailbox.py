@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import random
 import struct
-import subprocess
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from decoding.ssd.transport.mailbox import (
     Mailbox,
-    MailboxHandles,
     MailboxTimeout,
     ProcessGone,
     Slot,
@@ -23,19 +18,7 @@ from decoding.ssd.transport.mailbox import (
     connect,
 )
 
-ROOT = Path(__file__).resolve().parents[2]
 DEADLINE = 300.0  # s, for things that take milliseconds: the machine may be busy
-ECHO = """
-import json, sys
-from decoding.ssd.transport.mailbox import MailboxHandles, ProcessGone, answering
-
-mailbox = answering(MailboxHandles(**json.loads(sys.argv[1])))
-try:
-    while True:
-        mailbox.send(mailbox.wait()[::-1])
-except ProcessGone:
-    sys.exit(7)
-"""
 
 
 @pytest.fixture
@@ -104,28 +87,3 @@ def test_what_was_said_before_the_end_is_still_heard(ends: tuple[Mailbox, Mailbo
         here.wait(patience_s=DEADLINE)
     here.send(b"to nobody")
     here.close()
-
-
-@pytest.fixture
-def echo() -> Iterator[tuple[Mailbox, subprocess.Popen[bytes]]]:
-    """Another process, which sends everything back to front."""
-    here, far = connect(100_000, 100_000, 0, 0)
-    process = start(far)
-    yield here, process
-    process.kill()
-    process.wait()
-
-
-def start(far: MailboxHandles) -> subprocess.Popen[bytes]:
-    told = json.dumps(dataclasses.asdict(far))
-    process = subprocess.Popen([sys.executable, "-c", ECHO, told], pass_fds=far.descriptors, cwd=ROOT)
-    far.close()
-    return process
-
-
-def test_the_death_of_either_is_told_to_the_other(echo: tuple[Mailbox, subprocess.Popen[bytes]]) -> None:
-    here, process = echo
-    here.send(b"ab")
-    assert here.wait(patience_s=DEADLINE) == b"ba"
-    here.close()
-    assert process.wait(timeout=DEADLINE) == 7

@@ -16,8 +16,7 @@ import torch
 
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
 from decoding.ssd.transport.mailbox import Mailbox
-from tests.kit.linux import LINUX
-from tests.kit.processes import DEADLINE, state, until
+from tests.kit.processes import DEADLINE, LINUX, state, until
 from tests.kit.table import TableRunner
 
 pytestmark = pytest.mark.slow

@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from decoding.dice.sampling import Sampling
-from decoding.drafting.records import Record, Written
+from decoding.drafting.records import Record, RecordedText, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_beside
-from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement, Track
+from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.speculator.speculator import plan_for
@@ -32,13 +32,13 @@ def even(lookahead: int, branches: int) -> Plan:
     return plan_for(SpeculatorSettings(lookahead, branches, "uniform", "neural"), VOCAB)
 
 
-def thrown(acceptance: float, guessed: float, length: int = 4000) -> Track:
+def thrown(acceptance: float, guessed: float, length: int = 4000) -> RecordedText:
     """A text whose matches and guesses were thrown by dice: token 0 is what the draft likes best, 1 what it guesses
     next, 2 what nobody expects."""
     dice = random.Random(5)
     matches = [dice.random() < acceptance for _ in range(length)]
     text = tuple(0 if match else 1 if dice.random() < guessed else 2 for match in matches)
-    return Track(Record.of(matches), written=Written((), text, length), preferred=((0, 1),) * length)
+    return RecordedText(Record.of(matches), written=Written((), text, length), preferred=((0, 1),) * length)
 
 
 def prices(*, draft: float, step: float, opening: float = 0.0, **more: float) -> CostModel:
@@ -63,7 +63,7 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     question; 0.03 from a draft to the beginning of what is prepared beside it. Opening and steps, 0.1 and three of 0.5,
     are cut short by the verdict after the second step, which has to end first; the winner drafts its third token
     alone."""
-    track = Track(Record.of([True] * 8, 40), written=Written((), (0,) * 8, 40), preferred=((0, 1),) * 8)
+    track = RecordedText(Record.of([True] * 8, 40), written=Written((), (0,) * 8, 40), preferred=((0, 1),) * 8)
     price = replace(
         CostModel.of_one((0.0, 1.0, 1.0), 0.1, 0.04, 0.0, 0.02),
         branches=[(1, 0.5)],
@@ -114,14 +114,14 @@ COSTS = CostModel(
 )
 
 
-def recorded_texts(count: int) -> list[Track]:
+def recorded_texts(count: int) -> list[RecordedText]:
     return [
         untimed(tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number))
         for number in range(count)
     ]
 
 
-def untimed(track: Track) -> Track:
+def untimed(track: RecordedText) -> RecordedText:
     """A request whose prompt takes no time."""
     return dataclasses.replace(track, prompt_tokens=1)
 

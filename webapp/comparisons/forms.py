@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.urls import reverse
 
-from decoding.public import CLASSIFIER, DIALECTS, STRATEGIES, Param, Strategy, without_draft
+from decoding.public import CLASSIFIER, STRATEGIES, Param, Strategy, without_draft
 from webapp.accounts.asked import ActorRequest
 from webapp.comparisons import plans, serving
 from webapp.comparisons.plans import ComparisonPlan
@@ -37,7 +37,6 @@ RUNNING = ("name", "repeats", "queue", "priority")
 PLAIN = (*BASICS, *RUNNING)
 MOST_CLASSIFIERS = 200  # offered for one pair
 MOST_SERVERS = 200
-WAYS = ("as-started", "on", "off")  # what a server's request asks of speculation
 TRAINED_WITH = {*SamplingFields().fields}
 
 
@@ -86,12 +85,7 @@ def needs_of(spec: Strategy) -> dict[str, str]:
 @dataclass(frozen=True, slots=True)
 class ServerBox:
     endpoint: Endpoint
-    ways: tuple[str, ...]  # as started, and with speculation on or off if a request can switch it
-    chosen: Sequence[str]
-
-
-def _ways(endpoint: Endpoint) -> tuple[str, ...]:
-    return WAYS if DIALECTS[endpoint.dialect].switches else WAYS[:1]
+    is_chosen: bool
 
 
 class ComparisonForm:
@@ -215,18 +209,18 @@ class ComparisonForm:
 
     @property
     def is_server_chosen(self) -> bool:
-        return any(box.chosen for box in self.servers)
+        return any(box.is_chosen for box in self.servers)
 
     @functools.cached_property
     def servers(self) -> list[ServerBox]:
-        """Return a box for each endpoint of the team, and the ways in which each can run."""
-        asked: dict[str, list[str]] = {}
-        for entry in self.body.get("strategies") or []:
-            if serving.is_server(entry["strategy"]):
-                params = entry.get("params", {})
-                asked.setdefault(str(params.get("name", "")), []).append(str(params.get("speculation", WAYS[0])))
+        """Return a box for each endpoint of the team."""
+        asked = {
+            entry.get("params", {}).get("name")
+            for entry in self.body.get("strategies") or []
+            if serving.is_server(entry["strategy"])
+        }
         rows = Endpoint.objects.visible_to(self.actor).kept().order_by("name")[:MOST_SERVERS]
-        return [ServerBox(row, _ways(row), asked.get(row.name, [])) for row in rows]
+        return [ServerBox(row, row.name in asked) for row in rows]
 
     def _box(self, spec: Strategy, key: str, asked: list[dict[str, Any]]) -> StrategyBox:
         boxes = [self._param(spec, key, index, asked) for index in range(len(spec.params))]
@@ -274,10 +268,10 @@ def _body(posted: QueryDict) -> dict[str, Any]:
         for entry in _entries(slug, box, posted)
     ]
     body["strategies"] += [
-        {"strategy": slug, "params": {"name": name, **({"speculation": way} if way != WAYS[0] else {})}}
+        {"strategy": slug, "params": {"name": name}}
         for slug in STRATEGIES
         if serving.is_server(slug)
-        for name, _, way in (each.partition(" ") for each in posted.getlist("server")[: MOST_SERVERS + 1])
+        for name in posted.getlist("server")[: MOST_SERVERS + 1]
     ]
     fields = {name: field for name, field in SamplingInput().fields.items() if name != "stop"}
     body["sampling"] = {name: typed(field, text) for name, field in fields.items() if (text := posted.get(name, ""))}

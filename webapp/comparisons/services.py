@@ -18,6 +18,7 @@ from webapp.comparisons.models import Comparison, Run, Sample, Tag
 from webapp.comparisons.specs import Spec, specify
 from webapp.core.problems import Conflict
 from webapp.entries.services import free_name
+from webapp.jobs import log
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
 from webapp.registry import recipes
@@ -99,12 +100,13 @@ def describe(
 def asked_for(comparison: Comparison) -> dict[str, Any]:
     """Body that asks for this comparison again. A clone starts from it."""
     runs = list(comparison.runs.all())
+    choices = [run.choice for run in runs if run.load == runs[0].load]
     return {
         "name": comparison.name,
         "pair": comparison.pair,
         "dataset": comparison.dataset,
         "split": comparison.split,
-        "strategies": [{"strategy": r.strategy, "params": r.params} for r in runs if r.load == runs[0].load],
+        "strategies": [{"strategy": choice.strategy, "params": choice.all_params} for choice in choices],
         "concurrency": list(dict.fromkeys(run.concurrency for run in runs if run.concurrency)),
         "rate": list(dict.fromkeys(run.rate for run in runs if run.rate and not run.recorded)),
         "recorded": _speeds(comparison, runs),
@@ -147,7 +149,7 @@ def begin_sample(*, job: Job, run: Run, prompt: Prompt, repeat: int, device: str
     """Begin a sample anew. Delete what an earlier attempt left unfinished."""
     jobs.require_lease(job)
     Sample.objects.filter(run=run, prompt=prompt, repeat=repeat, finished=None).delete()
-    trace.nudge(run.comparison_id)
+    log.announce(job.pk)
     made = {"attempt": job.attempt, "worker": job.worker, "device": device}
     return Sample.objects.create(team_id=run.team_id, run=run, prompt=prompt, repeat=repeat, created=Now(), **made)
 
@@ -167,7 +169,7 @@ def finish_sample(*, job: Job, sample: Sample, last_seq: int, numbers: Mapping[s
     if not written:
         raise Conflict("This sample is finished already, or was begun anew by another attempt.", code="sample-is-over")
     trace.compact(sample=sample)
-    trace.nudge(sample.run.comparison_id)
+    log.announce(job.pk)
 
 
 @transaction.atomic
@@ -176,6 +178,7 @@ def audit_samples(*, job: Job, numbers: Mapping[Sample, Mapping[str, Any]]) -> N
     jobs.require_lease(job)
     for sample, audited in numbers.items():
         Sample.objects.filter(pk=sample.pk).exclude(finished=None).update(numbers=dict(audited))
+    log.announce(job.pk)
 
 
 @transaction.atomic
@@ -183,3 +186,4 @@ def drop_unfinished(*, job: Job) -> None:
     """Delete unfinished samples: nobody decodes them any more."""
     jobs.require_lease(job)
     Sample.objects.filter(run__comparison__job=job, finished=None).delete()
+    log.announce(job.pk)

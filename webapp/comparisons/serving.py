@@ -29,7 +29,7 @@ def named_in(strategies: Sequence[Mapping[str, Any]], dataset: Dataset, sampling
                 hint=f"There are {', '.join(there)}." if there else "Register one first.",
                 code="no-such-server",
             )
-        _require_can(there[name], sampling, str(params.get("speculation", "")), index)
+        _require_can(there[name], sampling)
         found[name] = there[name]
     return found
 
@@ -60,16 +60,10 @@ def is_server(slug: str) -> bool:
     return STRATEGIES[slug].role == "server"
 
 
-def _require_can(endpoint: Endpoint, sampling: Sampling, speculation: str, index: int) -> None:
+def _require_can(endpoint: Endpoint, sampling: Sampling) -> None:
     if sampling.ignore_eos and not DIALECTS[endpoint.dialect].goes_past_end:
         raise Invalid(
             f"{endpoint.dialect_title} cannot ignore the end token.",
             field="sampling.ignore_eos",
             hint=f"Switch that off, or leave {endpoint.name} out.",
-        )
-    if speculation == "off" and not DIALECTS[endpoint.dialect].switches:
-        raise Invalid(
-            f"{endpoint.dialect_title} cannot switch speculation for one request.",
-            field=f"strategies.{index}.params.speculation",
-            hint="Start a second server without it, register that, and compare both.",
         )

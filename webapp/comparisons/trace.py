@@ -1,8 +1,8 @@
 """The only module that reads and writes traces. Live page, late joiner, replay, export and API read here, each from a
 cursor of its own.
 
-The log in the database is the truth. A nudge on the channel layer only says that there is something new to read: a lost
-one costs a moment, never an event.
+The log in the database is the truth. What is announced on the channel layer only says that there is something new to
+read: if it is lost, that costs a moment, never an event.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from django.db.models import Count, Max, Q
 
 from webapp.comparisons.models import Comparison, Sample, TraceChunk
 from webapp.comparisons.packing import columns, columns_of, pack
-from webapp.core import nudges
-from webapp.core.subscriptions import NewsSource
+from webapp.core.news import NewsSource
+from webapp.jobs import log
 
 SAMPLES_AT_ONCE = 100  # in one query
 MOST_PACKED = 4096  # events in one chunk, so that reading from the middle of a long trace need not unpack all of it
@@ -38,7 +38,7 @@ class TracePart:
 def append(
     *, sample: Sample, first_seq: int, events: list[dict[str, Any]], words: Mapping[int, str] | None = None
 ) -> None:
-    """Write consecutive events, then nudge. Writing them again does no harm."""
+    """Write consecutive events, then announce them. Writing them again does no harm."""
     chunk = TraceChunk(
         sample=sample,
         first_seq=first_seq,
@@ -47,7 +47,7 @@ def append(
         words={str(token): text for token, text in (words or {}).items()},
     )
     TraceChunk.objects.bulk_create([chunk], ignore_conflicts=True)
-    nudge(sample.run.comparison_id)
+    log.announce(sample.run.comparison.job_id)
 
 
 def read(*, sample: Sample, after: int, limit: int) -> TracePart:
@@ -85,20 +85,20 @@ def _joined(chunks: Iterable[TraceChunk], cursor: int, limit: int) -> Iterator[T
 def source(sample: Sample) -> NewsSource:
     """The source to wait for until this trace grows."""
     rows = Sample.objects.filter(pk=sample.pk).values_list("last_seq").annotate(Max("chunks__last_seq"))
-    return NewsSource(f"trace {sample.pk}", group(sample.run.comparison_id), lambda: list(rows.all()))
+    return NewsSource(f"trace {sample.pk}", log.group(sample.run.comparison.job_id), lambda: list(rows.all()))
 
 
-def source_of_all(comparison: UUID) -> NewsSource:
+def source_of_all(comparison: Comparison) -> NewsSource:
     """The source to wait for until anything on a page of this comparison changes."""
     samples = Sample.objects.filter(run__comparison=comparison)
-    jobs = Comparison.objects.filter(pk=comparison).values_list("job__state", "job__attempt")
+    jobs = Comparison.objects.filter(pk=comparison.pk).values_list("job__state", "job__attempt")
     growing = TraceChunk.objects.filter(sample__in=samples.filter(last_seq=None))
 
     def read() -> Any:
         counts = samples.aggregate(begun=Count("pk"), finished=Count("finished"), newest=Max("created"))
         return list(jobs.all()), counts, growing.aggregate(Max("pk"))
 
-    return NewsSource(f"comparison {comparison}", group(comparison), read)
+    return NewsSource(f"comparison {comparison.pk}", log.group(comparison.job_id), read)
 
 
 def read_all(samples: Iterable[UUID]) -> Iterator[tuple[UUID, list[dict[str, Any]], dict[str, str]]]:
@@ -129,13 +129,3 @@ def compact(*, sample: Sample) -> None:
         few.append(TraceChunk(sample=sample, first_seq=first, last_seq=cursor, packed=packed))
     TraceChunk.objects.filter(sample=sample, last_seq__lte=cursor).delete()
     TraceChunk.objects.bulk_create(few)
-
-
-def group(comparison: UUID) -> str:
-    """Name the group that a nudge wakes: the watchers of this comparison alone."""
-    return f"comparison.{comparison.hex}"
-
-
-def nudge(comparison: UUID) -> None:
-    """Nudge watchers once a change of the trace or a sample is committed. Moves of the job wait for the next look."""
-    nudges.nudge(group(comparison))

@@ -173,7 +173,7 @@ CACHES = {
 
 CACHES["default"]["KEY_PREFIX"] = version()  # entries of another version may have another shape
 
-# The channel layer only nudges: watchers read from the database. It is our own, because the core one silently drops
+# The channel layer only announces: watchers read from the database. It is our own, because the core one silently drops
 # messages of a slow reader after 100.
 CHANNEL_LAYERS = (
     {"default": {"BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer", "CONFIG": {"hosts": [REDIS_URL]}}}

@@ -19,11 +19,10 @@ from rest_framework.renderers import JSONRenderer
 from rest_framework.response import Response
 
 from webapp.core.conditions import Conditions, first_broken, guarded
-from webapp.core.nudges import within
+from webapp.core.news import NewsSource, subscribed, within
 from webapp.core.problems import Busy, NotFound, Problem, TooMany
 from webapp.core.proxies import address_of
 from webapp.core.refusals import problem_json
-from webapp.core.subscriptions import NewsSource, subscribed
 
 MOST = 1000  # requests that wait at once in this process
 MOST_EACH = 100  # per token, person or link

@@ -9,8 +9,7 @@ from uuid import UUID
 from django.db.models import Max
 from django.db.models.functions import Now
 
-from webapp.core import nudges
-from webapp.core.subscriptions import NewsSource
+from webapp.core import news
 from webapp.jobs import line
 from webapp.jobs.models import Job, JobEvent, JobState
 
@@ -26,10 +25,10 @@ def read(*, job: UUID, after: int, limit: int) -> list[JobEvent]:
     return list(JobEvent.objects.filter(job=job, seq__gt=after).order_by("seq")[:limit])
 
 
-def source(job: UUID) -> NewsSource:
+def source(job: UUID) -> news.NewsSource:
     """Source to wait on, for more lines or another state."""
     rows = Job.objects.filter(pk=job).values_list("state", "done_count", "step").annotate(Max("events__seq"))
-    return NewsSource(f"job {job}", group(job), lambda: list(rows.all()))
+    return news.NewsSource(f"job {job}", group(job), lambda: list(rows.all()))
 
 
 def shown(event: JobEvent) -> dict[str, Any]:
@@ -75,9 +74,9 @@ def _seconds_left(job: Job, part_s: float | None) -> int | None:
 
 
 def group(job: UUID) -> str:
-    """Name of the group that a nudge wakes: the watchers of this job."""
+    """Name of the group to which changes are announced: who watches this job, or the comparison that it carries out."""
     return f"job.{job.hex}"
 
 
-def nudge(job: UUID) -> None:
-    nudges.nudge(group(job))
+def announce(job: UUID) -> None:
+    news.announce(group(job))

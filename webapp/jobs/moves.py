@@ -45,7 +45,7 @@ def move(
     if to in FINAL:
         tallies.add(tallies.JOB_ENDS, job.kind, _cause(job))
     log.add(job, sentence)
-    log.nudge(job.pk)
+    log.announce(job.pk)
     return True
 
 

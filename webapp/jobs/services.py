@@ -90,7 +90,7 @@ def _ask_to_cancel(job: Job, sentence: str) -> bool:
         return False
     job.refresh_from_db()
     log.add(job, sentence)
-    log.nudge(job.pk)
+    log.announce(job.pk)
     return True
 
 
@@ -150,7 +150,7 @@ def prioritise(*, job: Job, priority: int, by: Actor) -> Job:
         raise Conflict(f"This job is {job.state}; a priority only matters while it waits.", code="job-does-not-wait")
     job.refresh_from_db()
     log.add(job, f"{by.user} gives it priority {priority}.")
-    log.nudge(job.pk)
+    log.announce(job.pk)
     audit.record(by, "prioritised", job, priority=priority)
     return job
 
@@ -236,7 +236,7 @@ def renew(
         changes["step"] = dict(step)
     is_ours = bool(moves.held(job).update(**changes))
     if done is not None:
-        log.nudge(job.pk)
+        log.announce(job.pk)
     return is_ours
 
 
@@ -255,7 +255,7 @@ def note(*, job: Job, sentence: str, numbers: Mapping[str, Any] | None = None) -
     """Add a line to the job's log, from the worker that holds the job."""
     if moves.held(job).select_for_update().exists():
         log.add(job, sentence, numbers)
-        log.nudge(job.pk)
+        log.announce(job.pk)
 
 
 def require_lease(job: Job) -> None:
@@ -356,7 +356,7 @@ def _absolve(worker: str) -> None:
         if len(blamed) < len(job.blamed):
             Job.objects.filter(pk=job.pk).update(blamed=blamed)
             log.add(job, f"{worker} is there again. {ends.OUTSIDE}")
-            log.nudge(job.pk)
+            log.announce(job.pk)
 
 
 @transaction.atomic

@@ -24,10 +24,10 @@ from webapp.core import holding
 from webapp.core.api import Nouns
 from webapp.core.conditions import Conditions
 from webapp.core.holding import Waiting
+from webapp.core.news import NewsSource
 from webapp.core.problems import Invalid
 from webapp.core.proxies import address_of
 from webapp.core.rest import WAIT, number
-from webapp.core.subscriptions import NewsSource
 from webapp.jobs import log
 from webapp.jobs.models import Job
 from webapp.live import tickets
@@ -61,8 +61,8 @@ class News(Nouns):
     def events(self, request: Request, pk: UUID) -> HttpResponse:
         """News of a comparison; `wait` holds the answer until there is some."""
         comparison = self.get_object()
-        poll = Poll(request, Watch(comparison.pk))
-        return poll.answer(trace.source_of_all(comparison.pk), who(request), reading(request, comparison))
+        poll = Poll(request, Watch(comparison.pk, comparison.job_id))
+        return poll.answer(trace.source_of_all(comparison), who(request), reading(request, comparison))
 
 
 class JobNews(Nouns):
@@ -92,8 +92,9 @@ class SharedNews(APIView):
     @extend_schema(exclude=True)
     def get(self, request: Request, secret: str) -> HttpResponse:
         share = sharing.find(secret, address_of(request))
-        poll = Poll(request, Watch(share.comparison_id), shown_by(share.hides_texts))
-        return poll.answer(trace.source_of_all(share.comparison_id), f"share {share.pk}", sharing.conditions_of(share))
+        comparison = share.comparison
+        poll = Poll(request, Watch(comparison.pk, comparison.job_id), shown_by(share.hides_texts))
+        return poll.answer(trace.source_of_all(comparison), f"share {share.pk}", sharing.conditions_of(share))
 
 
 class Poll:

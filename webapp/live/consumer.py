@@ -20,13 +20,15 @@ class ComparisonConsumer(WatchSocket):
     what = "comparison"
 
     def fresh_watch(self) -> Watch:
-        return Watch(self.comparison)
+        return Watch(self.comparison.pk, self.comparison.job_id)
 
     def conditions_for(self, actor: Actor) -> Conditions:
-        self.comparison = self.scope["url_route"]["kwargs"]["pk"]
-        if not Comparison.objects.visible_to(actor).filter(pk=self.comparison).exists():
+        pk = self.scope["url_route"]["kwargs"]["pk"]
+        found = Comparison.objects.visible_to(actor).filter(pk=pk).only("job").first()
+        if found is None:
             raise self.not_found
-        return (Condition(still_exists(Comparison), self.comparison, self.not_found),)
+        self.comparison = found
+        return (Condition(still_exists(Comparison), pk, self.not_found),)
 
 
 class SharedConsumer(ComparisonConsumer):
@@ -36,7 +38,7 @@ class SharedConsumer(ComparisonConsumer):
 
     def admitted(self) -> Conditions:
         share = sharing.find(self.scope["url_route"]["kwargs"]["secret"], client_address(self.scope))
-        self.comparison, self.show = share.comparison_id, shown_by(share.hides_texts)
+        self.comparison, self.show = share.comparison, shown_by(share.hides_texts)
         self.audience = f"link, hides texts: {share.hides_texts}"
         return sharing.conditions_of(share)
 

@@ -20,7 +20,6 @@ from uuid import UUID
 
 from django.db.models import Q
 
-from webapp.comparisons import trace
 from webapp.comparisons.frames import Frame, Traced, drawn, row, status, traces
 from webapp.comparisons.models import Comparison, Sample
 from webapp.comparisons.report import so_far
@@ -33,6 +32,7 @@ OVERLAP = timedelta(seconds=5)  # a row may become visible later than its time s
 @dataclass
 class Watch:
     comparison: UUID
+    job: UUID
     cursors: dict[UUID, int] = field(default_factory=dict)  # samples followed, and the last seq that was found
     since: datetime | None = None
     found_rows: dict[UUID, str] = field(default_factory=dict)  # samples whose rows were found, and their state then
@@ -48,7 +48,7 @@ class Watch:
 
     @property
     def group(self) -> str:
-        return trace.group(self.comparison)
+        return log.group(self.job)
 
     def follow(self, after: dict[UUID, int], since: datetime | None = None) -> None:
         """Follow these samples' traces too, each from its seq, and samples from that moment on."""
@@ -95,9 +95,10 @@ class Watch:
         return fresh
 
     def _follow_latest(self, fresh: list[Any]) -> None:
-        """Follow samples that are being decoded, and those that began and ended since the last reading."""
+        """Follow samples that are being decoded, and those that began and ended since the last reading. The end of one
+        may have become visible later than its time stamp."""
         for sample in fresh[-MOST_UNSEEN:]:
-            is_unseen = sample.finished is None or (self.since is not None and sample.finished > self.since)
+            is_unseen = sample.finished is None or (self.since and sample.finished > self.since - OVERLAP)
             if is_unseen and sample.pk not in self.complete:
                 self.cursors.setdefault(sample.pk, 0)
 

@@ -28,9 +28,8 @@ from webapp.accounts.actor import Actor
 from webapp.accounts.standing import conditions_of
 from webapp.comparisons.frames import Frame
 from webapp.core.conditions import Conditions, first_broken, guarded
-from webapp.core.nudges import within
+from webapp.core.news import SMALLEST_GAP, NewsSource, subscribed, within
 from webapp.core.problems import NotFound, NotSignedIn, Problem, TooMany
-from webapp.core.subscriptions import SMALLEST_GAP, NewsSource, subscribed
 from webapp.live import tickets
 from webapp.live.following import MOST_FOLLOWED, Unreadable, read_follow
 from webapp.live.job_watch import JobWatch

@@ -80,7 +80,7 @@ def _holding(keys: Keys) -> set[Any]:
 
 
 def _shown() -> QuerySet[Share]:
-    return Share.objects.open().filter(comparison__binned=None)
+    return Share.objects.open().select_related("comparison").filter(comparison__binned=None)
 
 
 def _gone() -> Gone:

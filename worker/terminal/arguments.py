@@ -61,7 +61,7 @@ def read_arguments(argv: Sequence[str]) -> Arguments:
         repeats=args.repeats,
         trace=args.trace,
         json=args.json,
-        remarks=(*remarks, *(f"{one.spec.name}: {one.remark}" for one in servers if one.remark)),
+        remarks=remarks,
         servers=servers,
         servers_only=servers_only,
     )

@@ -17,7 +17,6 @@ from decoding.backends.contestants.servers.endpoint import (
     EndpointSpec,
     Reach,
     key_of,
-    shortened,
 )
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.choice import Choice, choose
@@ -37,11 +36,10 @@ SETTINGS = (
     "certificates",
     "deadline",
     "dtype",
-    "speculation",
 )
 SERVER_HELP = (
     "a server to compare with, such as http://127.0.0.1:8080,dialect=llamacpp; more settings: name, model, key-file, "
-    "key-env, speculation=on or off, dtype, certificates, deadline; may be given several times"
+    "key-env, dtype, certificates, deadline; may be given several times"
 )
 START_HELP = (
     "start a server and compare with it, such as 'llama-server -m target.gguf -md draft.gguf --port {port}'; may begin "
@@ -52,13 +50,11 @@ START_HELP = (
 @dataclass(frozen=True)
 class AskedServer:
     spec: EndpointSpec
-    speculation: str = "as-started"
     command: tuple[str, ...] = ()  # to start it; empty: it runs already
-    remark: str = ""  # what was changed of what was asked
 
     @property
     def choice(self) -> Choice:
-        return choose(SERVER.slug, {"name": self.spec.name, "speculation": self.speculation})
+        return choose(SERVER.slug, {"name": self.spec.name})
 
 
 def asked_servers(given: Sequence[str], started: Sequence[str]) -> tuple[AskedServer, ...]:
@@ -149,7 +145,7 @@ def _server(address: str, settings: dict[str, str]) -> AskedServer:
         deadline_s=_seconds(settings["deadline"]) if "deadline" in settings else USUAL_DEADLINE_S,
         dtype=settings.get("dtype", ""),
     )
-    return AskedServer(spec, settings.get("speculation", "as-started"), remark=shortened(address, spec.address))
+    return AskedServer(spec)
 
 
 def _key(settings: dict[str, str]) -> str:

@@ -150,7 +150,7 @@ def _two(found: Mapping[str, float]) -> str:
 def _remark(row: Mapping[str, Any]) -> str:
     if row["role"] == "bound":
         return BOUND
-    return Choice.of(row).remark_after(len({sample["repeat"] for sample in row["samples"]}) or 1)
+    return Choice.of(row).remark
 
 
 def _hits(row: Mapping[str, Any]) -> str:
@@ -204,10 +204,10 @@ def _speedup(row: Mapping[str, Any], baseline: str) -> str:
 
 
 def _end_to_end(row: Mapping[str, Any], baseline: str) -> str:
-    gain, length = row["end_to_end"], row["break_even_tokens"]
+    gain = row["end_to_end"]
     if gain is None or row["label"] == baseline:
         return "–" if gain is None else "1"
-    return f"{gain['ratio']:.2f}" + (f" from {length:.0f} tokens" if length and length > 1.5 else "")
+    return f"{gain['ratio']:.2f}"
 
 
 def _percent(share: float | None) -> str:

@@ -13,9 +13,9 @@ from torch import Tensor
 
 from decoding.models.fast.kv import HIDDEN
 
-# Queries, storage [2, kv_heads, texts, slots, head_dim], the rows' positions [rows], and how far back they see ->
-# [rows, heads * head_dim]. Each text has as many rows, and a row sees the slots of its text up to its position.
-AttendChains = Callable[[Tensor, Tensor, Tensor, int | None], Tensor]
+# Queries, storage [2, kv_heads, texts, slots, head_dim], and the rows' positions [rows] -> [rows, heads * head_dim].
+# Each text has as many rows, and a row sees the slots of its text up to its position.
+AttendChains = Callable[[Tensor, Tensor, Tensor], Tensor]
 # Queries [kv_heads, rows * group, head_dim], keys and values [kv_heads, slots, head_dim], mask -> the shape of queries
 Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 
@@ -41,20 +41,19 @@ def attend_texts(queries: Tensor, storage: Tensor, mask: Tensor) -> Tensor:
     return mixed.transpose(1, 2).reshape(rows, heads * width)
 
 
-def attend_chains(queries: Tensor, storage: Tensor, positions: Tensor, window: int | None) -> Tensor:
+def attend_chains(queries: Tensor, storage: Tensor, positions: Tensor) -> Tensor:
     """Do by a mask what a kernel does without one."""
     _, kv_heads, texts, slots, _ = storage.shape
     asked = positions.repeat_interleave(queries.shape[1] // kv_heads).view(texts, 1, -1, 1)
     age = asked - torch.arange(slots, device=positions.device)
     mask = torch.zeros(age.shape, dtype=storage.dtype, device=storage.device)
-    hide(age, window, mask)
+    hide(age, mask)
     return attend_texts(queries, storage, mask)
 
 
-def hide(age: Tensor, window: int | None, mask: Tensor) -> None:
+def hide(age: Tensor, mask: Tensor) -> None:
     """Write a mask by how old each key is for each row."""
-    is_hidden = age < 0 if window is None else (age < 0) | (age >= window)
-    mask.zero_().masked_fill_(is_hidden, HIDDEN)
+    mask.zero_().masked_fill_(age < 0, HIDDEN)
 
 
 def _scores(queries: Tensor, keys: Tensor) -> Tensor:

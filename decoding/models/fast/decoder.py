@@ -10,10 +10,10 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.fused import Gate, Kernels, rms_norm
-from decoding.models.fast.linear import Add, Apply, Layout, Linear, Summing, fastest, prepare, prepare_adding
+from decoding.models.fast.fused import Kernels, rms_norm
+from decoding.models.fast.linear import Adding, Apply, Layout, Linear, Summing, prepare, prepare_adding
 from decoding.models.fast.rope import turn, turns
-from decoding.models.fast.shape import GELU_TANH, Shape
+from decoding.models.fast.shape import Shape
 from decoding.models.fast.weights import LayerWeights, ModelWeights, Part
 
 FIRST_TURNS = 8192  # positions
@@ -46,30 +46,14 @@ class Slotted(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class FeedForward:
-    """The feed-forward part of a layer."""
-
-    inner: Apply
-    down: Add
-    activation: Apply
-    width: int | None = None  # of the gate, the first half of what `inner` returns; None: there is no gate
-
-    def activated(self, both: Tensor, kernel: Gate | None) -> Tensor:
-        """Return what `down` takes, from what `inner` returns."""
-        width = self.width
-        if width is None:
-            return self.activation(both)
-        return kernel(both) if kernel else self.activation(both[:, :width]).mul_(both[:, width:])
-
-
-@dataclass(frozen=True, slots=True)
 class Layer:
-    norm_1: Apply
+    norm_1: RmsNorm | SmallNorm
     qkv: Apply
     head_norm: Tensor | None
-    out: Add
-    norm_2: Apply
-    feed: FeedForward
+    out: Adding | Summing
+    norm_2: RmsNorm | SmallNorm
+    inner: Apply
+    down: Adding | Summing
 
 
 class Decoder:
@@ -87,11 +71,8 @@ class Decoder:
         self.layout = layout
         self.device = device
         self.embedding = weights.embedding.to(device)  # as on disk: only a row or two of it is read per pass
-        self.learned_positions = None
-        if weights.learned_positions is not None:
-            self.learned_positions = weights.learned_positions.to(device, layout.dtype)
         self.context = context
-        self.turns: Tensor | None = None
+        self.turns = torch.empty(0)
         self.reach(context if device.type == "cuda" else min(context, FIRST_TURNS))  # graphs cannot see it grow
         self.layers = [self._layer(weights.layer(i)) for i in range(shape.layers)]
         self.norm = self._norm(weights.norm)
@@ -102,35 +83,35 @@ class Decoder:
         """Ids [rows] -> float32 logits [need, V], those of the last `need` rows, or of the rows that `need` lists."""
         return self.logits(self.layered(*self.embedded(ids, memory), memory), need)
 
-    def embedded(self, ids: Tensor, memory: KvSlots) -> tuple[Tensor, Tensor | None]:
+    def embedded(self, ids: Tensor, memory: KvSlots) -> tuple[Tensor, Tensor]:
         """Return the rows that enter the layers, and by what each position turns."""
-        hidden = F.embedding(ids, self.embedding).to(self.layout.dtype)
-        if self.learned_positions is not None:
-            hidden = hidden + self.learned_positions[memory.positions]
-        return hidden, None if self.turns is None else self.turns[memory.positions]
+        return F.embedding(ids, self.embedding).to(self.layout.dtype), self.turns[memory.positions]
 
-    def layered(self, hidden: Tensor, turns: Tensor | None, memory: KvSlots) -> Tensor:
+    def layered(self, hidden: Tensor, turns: Tensor, memory: KvSlots) -> Tensor:
         """Take rows [rows, hidden] through all layers."""
         tile = self.kernels.tiles_for(len(hidden)).get
         for number, layer in enumerate(self.layers):
             heads = self.multiplied(layer.qkv, self.normed(layer.norm_1, hidden), tile("qkv"))
             attended = memory.attend(number, self.place(number, layer, heads, turns, memory))
             hidden = self.added(layer.out, attended.to(self.layout.dtype), hidden, tile("out"))
-            both = self.multiplied(layer.feed.inner, self.normed(layer.norm_2, hidden), tile("inner"))
-            opened = layer.feed.activated(both, self.kernels.gate)
-            hidden = self.added(layer.feed.down, opened, hidden, tile("down"))
+            both = self.multiplied(layer.inner, self.normed(layer.norm_2, hidden), tile("inner"))
+            hidden = self.added(layer.down, self.gated(both), hidden, tile("down"))
         return hidden
 
-    def normed(self, norm: Apply, rows: Tensor) -> Tensor:
+    def normed(self, norm: RmsNorm | SmallNorm, rows: Tensor) -> Tensor:
         kernel = self.kernels.norm
         return kernel(rows, norm.weight, norm.eps) if kernel and isinstance(norm, RmsNorm) else norm(rows)
+
+    def gated(self, both: Tensor) -> Tensor:
+        kernel, width = self.kernels.gate, self.shape.inner
+        return kernel(both) if kernel else F.silu(both[:, :width], inplace=True).mul_(both[:, width:])
 
     # With a tile, a product is a launch of our kernel.
 
     def multiplied(self, product: Apply, rows: Tensor, tile: int | None) -> Tensor:
         return product(rows) if tile is None else self._tiled(product, rows, tile)
 
-    def added(self, product: Add, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
+    def added(self, product: Adding | Summing, rows: Tensor, residual: Tensor, tile: int | None) -> Tensor:
         return product(rows, residual) if tile is None else self._tiled(product, rows, tile, residual)
 
     def _tiled(self, product: object, rows: Tensor, tile: int, residual: Tensor | None = None) -> Tensor:
@@ -142,12 +123,12 @@ class Decoder:
         tile = self.kernels.tiles_for(len(needed)).get("head")
         return self.multiplied(self.head, self.normed(self.norm, needed), tile).float()
 
-    def place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor | None, memory: KvSlots) -> Tensor:
+    def place(self, number: int, layer: Layer, mixed: Tensor, turns: Tensor, memory: KvSlots) -> Tensor:
         """Norm and turn queries and keys, write keys and values, and return the queries. The arithmetic is float32,
         whatever the linear layers use."""
         shape, kernel = self.shape, self.kernels.place
         heads = mixed.view(-1, shape.heads + 2 * shape.kv_heads, shape.head_dim)
-        if kernel and turns is not None and isinstance(memory, Slotted):
+        if kernel and isinstance(memory, Slotted):
             storage = memory.storage(number)
             return kernel(heads, turns, memory.slots, storage, head_norm=layer.head_norm, eps=shape.norm_eps)
         heads = heads.float()
@@ -155,8 +136,7 @@ class Decoder:
         if layer.head_norm is not None:
             normed = F.rms_norm(turned, (shape.head_dim,), None, shape.norm_eps)
             torch.mul(normed, layer.head_norm, out=turned)
-        if turns is not None:
-            turn(turned, turns)
+        turn(turned, turns)
         if self.layout.is_fused:
             heads = heads.to(self.layout.dtype)  # as the cache has it: one launch for queries, keys and values
         memory.write(number, heads[:, shape.heads :].view(-1, 2, shape.kv_heads, shape.head_dim))
@@ -164,8 +144,8 @@ class Decoder:
 
     def reach(self, positions: int) -> None:
         """Make turns for so many positions. The table for all that a config claims may take more than the model."""
-        there = 0 if self.turns is None else len(self.turns)
-        if self.shape.rope is not None and positions > there:
+        there = len(self.turns)
+        if positions > there:
             count = min(self.context, max(positions, 2 * there))
             self.turns = turns(self.shape.rope, self.shape.head_dim, count).to(self.device)
 
@@ -177,24 +157,17 @@ class Decoder:
             head_norm=None if head_norm is None else head_norm.to(self.device, torch.float32),
             out=self._laid(prepare_adding, weights.out),
             norm_2=self._norm(weights.norm_2),
-            feed=self._feed(weights),
+            inner=self._laid(prepare, weights.inner),
+            down=self._laid(prepare_adding, weights.down),
         )
 
     def _laid(self, prepared: Callable[[Tensor, Tensor | None, Layout], Laid], part: Part) -> Laid:
         bias = None if part.bias is None else part.bias.to(self.device)
         return prepared(part.weight.to(self.device), bias, self.layout)
 
-    def _feed(self, weights: LayerWeights) -> FeedForward:
-        inner, down = self._laid(prepare, weights.inner), self._laid(prepare_adding, weights.down)
-        width = self.shape.inner if weights.is_gated else None
-        return FeedForward(inner, down, _ACTIVATIONS[self.shape.activation], width)
-
-    def _norm(self, part: Part) -> Apply:
-        eps, size, dtype = self.shape.norm_eps, self.shape.hidden, self.layout.dtype
+    def _norm(self, part: Part) -> RmsNorm | SmallNorm:
+        eps, dtype = self.shape.norm_eps, self.layout.dtype
         weight = part.weight.to(self.device, dtype)
-        if self.shape.family == "gpt2":
-            bias = None if part.bias is None else part.bias.to(self.device, dtype)
-            return lambda rows: F.layer_norm(rows, (size,), weight, bias, eps)
         if self.device.type == "cpu" and dtype == torch.float32:
             return SmallNorm(weight, eps)
         return RmsNorm(weight, eps)
@@ -221,19 +194,3 @@ class SmallNorm:
         return torch.mul(rows, torch.addcmul(self._offset, length, length, value=self._share).rsqrt_()).mul_(
             self.weight
         )
-
-
-_ACTIVATIONS: dict[str, Callable[[Tensor], Tensor]] = {
-    "silu": lambda rows: F.silu(rows, inplace=True),
-    "swish": lambda rows: F.silu(rows, inplace=True),
-    "relu": lambda rows: F.relu(rows, inplace=True),
-    "gelu": F.gelu,
-    **{name: lambda rows: F.gelu(rows, approximate="tanh") for name in GELU_TANH},
-}
-
-
-def cpu_layout(weights: ModelWeights, dtypes: list[torch.dtype]) -> Layout:
-    """Find the fastest way to lay out this model's matrices, on slices of its first layer."""
-    first = weights.layer(0)
-    parts = (first.qkv, first.out, first.inner, first.down)
-    return fastest([part.weight[:2048] for part in parts], dtypes, tiles=first.is_gated)

@@ -27,11 +27,10 @@ Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
 Norm = Callable[[Tensor, Tensor, float], Tensor]  # [n, width], weight [width], eps -> [n, width]
 Best = Callable[[Tensor], Tensor]  # scores [n, V] -> ids [n], -1 where a row has no finite best
 
-NAMES = "gate", "norm", "best", "place", "attend", "attend_once"
+NAMES = "gate", "norm", "best", "place", "attend"
 NO_TILES: Mapping[str, int] = MappingProxyType({})
 TEXTS, SLOTS = 3, 512  # of the slab that kernels are tried on
 FEWEST = 16  # slots, of a text that attention is not divided for
-WINDOW = 20  # that attention is tried with: one key too many shows
 LONGEST_REASON = 300
 CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
 
@@ -63,7 +62,6 @@ class Kernels:
     best: Best | None = None  # as `best_on` finds it
     place: PlaceKernel | None = None
     attend: AttendChains | None = None  # in chains, without a mask
-    attend_once: AttendChains | None = None  # the same in one launch instead of two
     product: Product | None = None  # of a few rows, where it has tiles
     tiles: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # by rows, then by part of the decoder
     timed: Mapping[str, str] = field(default_factory=dict)  # how long the products of each part take
@@ -89,35 +87,22 @@ def chosen(shape: Shape, layout: Layout, capturing: Capturing) -> Kernels:
     except ImportError as error:  # torch brings Triton along for GPUs, not on every system
         return Kernels(unused=dict.fromkeys((*NAMES, "product"), reason(error)))
     device, refusals = capturing.device, dict[str, str | None]()
-    if shape.family != "gpt2":
-        norm, plain = (partial(each, eps=shape.norm_eps) for each in (triton_kernels.norm, rms_norm))
-        refusals["norm"] = why_not(norm, plain, norm_trial(shape, layout, device), capturing)
+    norm, plain = (partial(each, eps=shape.norm_eps) for each in (triton_kernels.norm, rms_norm))
+    refusals["norm"] = why_not(norm, plain, norm_trial(shape, layout, device), capturing)
     is_used = best_on(device) is triton_kernels.best
     refusals["best"] = None if is_used else why_wrong_best(triton_kernels.best, device)
-    if shape.activation in ("silu", "swish"):
-        tried_gate = gate_trial(shape, layout, device)
-        refusals["gate"] = why_not(triton_kernels.gate, silu_gate, tried_gate, capturing)
-    if shape.rope is not None:
-        tried_place = place_trial(shape, layout, device)
-        normed = partial(partial, head_norm=head_norm_trial(shape, device), eps=shape.norm_eps)
-        ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
-        refusals["place"] = why_not(ours, torchs, tried_place, capturing)
-    arrived = torch.zeros(triton_kernels.PROGRAMS, dtype=torch.int32, device=device)  # of all passes of this model
-    one, other = triton_kernels.attend, partial(triton_kernels.attend, arrived=arrived)
-    attends: dict[str, Callable[..., Tensor]] = {"attend": one, "attend_once": other}
-    for name, way in attends.items():
-        refusals[name] = refusals.get("attend") or _first(
-            why_wrong(partial(way, window=window), partial(attend_chains, window=window), tried)
-            for window in {window and WINDOW for window in shape.windows}
-            for tried in attend_trials(shape, layout, device)
-        )
+    refusals["gate"] = why_not(triton_kernels.gate, silu_gate, gate_trial(shape, layout, device), capturing)
+    normed = partial(partial, head_norm=head_norm_trial(shape, device), eps=shape.norm_eps)
+    ours, torchs = (in_slab(normed(each)) for each in (triton_kernels.place, place))
+    refusals["place"] = why_not(ours, torchs, place_trial(shape, layout, device), capturing)
+    refusals["attend"] = _first(
+        why_wrong(triton_kernels.attend, attend_chains, tried) for tried in attend_trials(shape, layout, device)
+    )
     if layout.dtype == torch.float32:
         refusals["product"] = "It is for 16-bit weights."
     else:
         refusals["product"] = None  # `products` times it, once there are weights
-    used: dict[str, Any] = {
-        name: attends.get(name) or getattr(triton_kernels, name) for name, why in refusals.items() if why is None
-    }
+    used: dict[str, Any] = {name: getattr(triton_kernels, name) for name, why in refusals.items() if why is None}
     return Kernels(**used, unused={name: refusal for name, refusal in refusals.items() if refusal})
 
 

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import Rows, chain_rows
+from decoding.models.fast.kv import Rows
 from decoding.models.fast.lean import Lean
 from decoding.models.fast.runner import PASS, FastRunner, FastTree
 from decoding.models.fast.shape import Shape
@@ -60,7 +60,7 @@ def _part(shape: Shape, feed: Feed) -> tuple[Tensor, Rows]:
         return tree.take(list(tokens), reader.parents)
     runner: FastRunner = reader  # type: ignore[assignment]
     ids = runner.take(tokens, need)
-    return ids, chain_rows(runner.cache, shape, runner.advance(len(ids)), len(ids))
+    return ids, Rows(runner.cache, shape, runner.advance(len(ids)), len(ids))
 
 
 @torch.inference_mode()

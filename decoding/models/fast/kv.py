@@ -60,7 +60,7 @@ class Rows:
     """The rows of one forward pass: where their keys and values go, which ones they see, what positions they have.
 
     The new rows take the slots from `start` on, and see slots before them: all of their own past in a text, or their
-    own path (`TreeMask`). Masks are added to the scores, [rows * group, slots seen].
+    own path (`TreeMask`). A mask is added to the scores, [rows * group, slots seen].
     """
 
     def __init__(
@@ -69,38 +69,22 @@ class Rows:
         shape: Shape,
         start: int,
         count: int,
-        positions: slice | Tensor,
-        masks: dict[int | None, Tensor | None] | None = None,
+        positions: Tensor | None = None,
+        tree_mask: Tensor | None = None,
     ) -> None:
-        """Without `masks` the rows are a text's next tokens."""
+        """Without positions and a mask the rows are a text's next tokens: each sees itself and all slots before it."""
         self.cache = cache
-        self.positions = positions
+        self.positions = slice(start, start + count) if positions is None else positions
         self.start = start
         self.count = count
+        self.tree_mask = tree_mask
         self._shape = shape
-        self._masks = masks
-
-    @property
-    def is_plain(self) -> bool:
-        """Whether each row sees itself and all slots before it."""
-        end = self.start + self.count
-        return self._masks is None and all(window is None or end <= window for window in self._shape.windows)
-
-    @property
-    def common_mask(self) -> Tensor | None:
-        """The mask of all layers, if these rows have one."""
-        return self._masks[None] if self._masks and set(self._shape.windows) == {None} else None
 
     # Made when they are asked for: many texts at once ask for none of these.
 
     @cached_property
-    def masks(self) -> list[Tensor | None]:
-        """By layer."""
-        windows, group = self._shape.windows, self._shape.group
-        masks = self._masks
-        if masks is None:
-            masks = {window: chain_mask(self.start, self.count, window, group) for window in set(windows)}
-        return [masks[window] for window in windows]
+    def mask(self) -> Tensor | None:
+        return chain_mask(self.start, self.count, self._shape.group) if self.tree_mask is None else self.tree_mask
 
     @cached_property
     def new(self) -> Sequence[Tensor]:
@@ -126,34 +110,23 @@ class Rows:
     def mix(self, layer: int, grouped: Tensor) -> Tensor:
         """Attend with queries [1, kv_heads, count * group, head_dim]."""
         keys, values = self.seen[2 * layer], self.seen[2 * layer + 1]
-        return F.scaled_dot_product_attention(grouped, keys, values, self.masks[layer])
+        return F.scaled_dot_product_attention(grouped, keys, values, self.mask)
 
 
-def chain_rows(cache: Cache, shape: Shape, start: int, count: int) -> Rows:
-    """Rows of a text's next `count` tokens."""
-    return Rows(cache, shape, start, count, slice(start, start + count))
-
-
-def chain_mask(start: int, count: int, window: int | None, group: int) -> Tensor | None:
-    """Make the mask of a text's next `count` tokens: each sees itself and what came before, at most `window` back."""
-    end = start + count
-    if count == 1 and (window is None or end <= window):
+def chain_mask(start: int, count: int, group: int) -> Tensor | None:
+    """Make the mask of a text's next `count` tokens: each sees itself and what came before."""
+    if count == 1:
         return None
-    rows = torch.arange(start, end).repeat_interleave(group).unsqueeze(1)
-    keys = torch.arange(end)
-    hidden = keys > rows
-    if window is not None:
-        hidden |= keys <= rows - window
-    return _hide(hidden)
+    rows = torch.arange(start, start + count).repeat_interleave(group).unsqueeze(1)
+    return _hide(torch.arange(start + count) > rows)
 
 
 class TreeMask:
-    """The masks of a tree behind a text: each row sees the text up to where its path leaves it, its ancestors, and
+    """The mask of a tree behind a text: each row sees the text up to where its path leaves it, its ancestors, and
     itself."""
 
     def __init__(self, length: int, shape: Shape, device: torch.device) -> None:
         self._length, self._group, self._device = length, shape.group, device
-        self._windows = set(shape.windows)
         self._parents: list[int] = []  # by row
         self.kept: list[int] = []  # by row: tokens of the text that belong to its path
         self._positions: list[int] = []  # by row
@@ -176,16 +149,11 @@ class TreeMask:
         self._first = first
         return self._positions[first:]
 
-    def last(self) -> dict[int | None, Tensor | None]:
-        """Make the masks of the last step, by window."""
+    def last(self) -> Tensor:
+        """Make the mask of the last step."""
         count, group = self.rows - self._first, self._group
         self._mask = torch.cat((self._mask, _others(count, group, self._device)), 1) if self._goes_on else self._whole()
-        masks: dict[int | None, Tensor | None] = {None: self._mask}
-        if self._windows != {None}:
-            keys = torch.cat((torch.arange(self._length), torch.tensor(self._positions))).to(self._device)
-            age = keys[-count:].repeat_interleave(group).unsqueeze(1) - keys
-            masks |= {w: self._mask.masked_fill(age >= w, HIDDEN) for w in self._windows if w is not None}
-        return masks
+        return self._mask
 
     def _whole(self) -> Tensor:
         first, length = self._first, self._length

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from decoding.models.fast.decoder import Decoder, KvSlots, Layer, SmallNorm
+from decoding.models.fast.decoder import Decoder, KvSlots, Layer
 from decoding.models.fast.kv import Rows
-from decoding.models.fast.linear import Adding, Tiled
+from decoding.models.fast.linear import Adding, Apply, Tiled
 
 if TYPE_CHECKING:
     from decoding.models.fast.whole import Whole
@@ -37,7 +37,7 @@ class Lean:
         self._kernels: CpuKernels | None = None
         self._is_tried = False
 
-    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
+    def layered(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
         """Take the rows of all parts through all layers. `memory` is that of their pass."""
         if self._takes(parts):
             if not self._is_tried:
@@ -55,7 +55,7 @@ class Lean:
         asked = sum(part.count * (part.start + part.count) for part in few) * self._decoder.shape.heads
         return asked <= MOST_FOR_ONE or torch.get_num_threads() == 1
 
-    def _try(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
+    def _try(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
         """Compile the kernels, and keep them if they give the decoder's numbers."""
         self._is_tried = True
         expected = self._decoder.layered(hidden.clone(), turns, memory)
@@ -71,62 +71,54 @@ class Lean:
 
 
 def has_few(part: Rows) -> bool:
-    return part.is_plain and part.count <= FEW
+    return part.tree_mask is None and part.count <= FEW
 
 
 def is_short(part: Rows) -> bool:
-    return part.is_plain and part.start + part.count <= SHORT
+    return part.tree_mask is None and part.start + part.count <= SHORT
 
 
 def is_small(part: Rows) -> bool:
     """Say whether this is a small tree, or a step of a few branches."""
-    return part.common_mask is not None and part.count <= BRANCHES
+    return part.tree_mask is not None and part.count <= BRANCHES
 
 
-@dataclass(frozen=True)
-class Weights:
+class Weights(NamedTuple):
     """One layer, as the kernels see it. Norms and the weight of heads are addresses."""
 
     norm_1: int
-    qkv: Callable[[Tensor], Tensor]
+    qkv: Apply
     head_norm: int
-    out: Callable[[Tensor], Tensor]
+    out: Apply
     norm_2: int
-    inner: Callable[[Tensor], Tensor]
-    down: Callable[[Tensor], Tensor]
+    inner: Apply
+    down: Apply
 
     @classmethod
-    def of(cls, layer: Layer) -> Weights | None:
-        norms, adds = (layer.norm_1, layer.norm_2), (layer.out, layer.feed.down)
-        if not all(isinstance(each, SmallNorm) for each in norms) or not all(isinstance(each, Adding) for each in adds):
-            return None
+    def of(cls, layer: Layer) -> Weights:
+        assert isinstance(layer.out, Adding) and isinstance(layer.down, Adding)
         head_norm = 0 if layer.head_norm is None else layer.head_norm.data_ptr()
-        first, second = (norm.weight.data_ptr() for norm in norms)  # type: ignore[attr-defined]
-        out, down = (add.product for add in adds)  # type: ignore[attr-defined]
-        return cls(first, layer.qkv, head_norm, out, second, layer.feed.inner, down)
+        first, second = (norm.weight.data_ptr() for norm in (layer.norm_1, layer.norm_2))
+        return cls(first, layer.qkv, head_norm, layer.out.product, second, layer.inner, layer.down.product)
 
 
 class CpuKernels:
-    def __init__(self, decoder: Decoder, layers: Sequence[Weights]) -> None:
+    def __init__(self, decoder: Decoder) -> None:
         from decoding.models.fast import numba_kernels
 
         shape = decoder.shape
-        self._decoder, self._shape, self._layers = decoder, shape, layers
+        self._decoder, self._shape, self._layers = decoder, shape, [Weights.of(layer) for layer in decoder.layers]
         self._norm, self._gate = numba_kernels.norm, numba_kernels.gate
         self._attend = numba_kernels.attention(shape.group, shape.head_dim)
-        self._whole = _whole(decoder, layers)
+        self._whole = _whole(decoder, self._layers)
 
     @classmethod
     def of(cls, decoder: Decoder) -> CpuKernels | None:
-        """Return the kernels for a decoder, None if they do not know its layers."""
-        layers = [Weights.of(layer) for layer in decoder.layers]
-        known = [layer for layer in layers if layer]
-        is_known = len(known) == len(layers) and decoder.shape.activation in ("silu", "swish")
-        if not is_known or decoder.device.type != "cpu" or decoder.layers[0].feed.width is None:
-            return None
-        return cls(decoder, known)
+        """Return the kernels for a decoder, None if its rows are not float32 on a CPU."""
+        is_known = decoder.device.type == "cpu" and decoder.layout.dtype == torch.float32
+        return cls(decoder) if is_known and not decoder.layout.is_fused else None
 
-    def layered(self, hidden: Tensor, turns: Tensor | None, parts: Sequence[Rows]) -> Tensor:
+    def layered(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows]) -> Tensor:
         """Take rows through all layers. `hidden` is used up."""
         shape, count = self._shape, len(hidden)
         if self._whole and self.takes_whole(parts):
@@ -137,7 +129,7 @@ class CpuKernels:
         gated = hidden.new_empty(count, shape.inner)
         scratch = hidden.new_empty(max(2 * shape.group * space.longest, shape.inner))
         to_normed, to_mixed, to_scratch = normed.data_ptr(), mixed.data_ptr(), scratch.data_ptr()
-        rows, turned = hidden.data_ptr(), 0 if turns is None else turns.data_ptr()
+        rows, turned = hidden.data_ptr(), turns.data_ptr()
         size, eps, product = shape.hidden, shape.norm_eps, hidden
         for number, layer in enumerate(self._layers):
             self._norm(rows, product.data_ptr() if number else 0, layer.norm_1, to_normed, count, size, eps)
@@ -145,7 +137,7 @@ class CpuKernels:
             asked = heads.data_ptr(), turned, layer.head_norm, eps
             self._attend(space.texts, number, shape.kv_heads, *asked, to_mixed, to_scratch, space.longest)
             for own, part in space.others:
-                self._beside(number, heads[own], None if turns is None else turns[own], part, mixed[own])
+                self._beside(number, heads[own], turns[own], part, mixed[own])
             product = layer.out(mixed)
             self._norm(rows, product.data_ptr(), layer.norm_2, to_normed, count, size, eps)
             both = layer.inner(normed)
@@ -157,7 +149,7 @@ class CpuKernels:
         """Say whether this pass is one call."""
         return self._whole is not None and all(has_few(part) or is_short(part) or is_small(part) for part in parts)
 
-    def _beside(self, number: int, mixed: Tensor, turns: Tensor | None, part: Rows, found: Tensor) -> None:
+    def _beside(self, number: int, mixed: Tensor, turns: Tensor, part: Rows, found: Tensor) -> None:
         """Attend with torch for a text of many rows, or one whose rows do not see all before them."""
         layer = self._decoder.layers[number]
         found.copy_(part.attend(number, self._decoder.place(number, layer, mixed, turns, part)))
@@ -165,15 +157,14 @@ class CpuKernels:
 
 def _whole(decoder: Decoder, layers: Sequence[Weights]) -> Whole | None:
     """Return what takes a pass through all layers in one call, if tiles cover all matrices."""
-    known = [(w.norm_1, w.qkv, w.head_norm, w.out, w.norm_2, w.inner, w.down) for w in layers]
-    matrices = [part for layer in known for part in layer if not isinstance(part, int)]
+    matrices = [part for layer in layers for part in layer if not isinstance(part, int)]
     tiled = [matrix for matrix in matrices if isinstance(matrix, Tiled)]
     if len(tiled) < len(matrices) or len({matrix.weights.dtype for matrix in tiled}) > 1:
         return None
     from decoding.models.fast.tiles import WIDTH
     from decoding.models.fast.whole import Whole
 
-    return None if decoder.shape.inner % WIDTH else Whole(decoder.shape, known)  # type: ignore[arg-type]  # all are tiled
+    return None if decoder.shape.inner % WIDTH else Whole(decoder.shape, layers)  # type: ignore[arg-type]  # all are tiled
 
 
 @dataclass(frozen=True)
@@ -190,7 +181,7 @@ class Space:
         for part in parts:
             end = first + part.count
             if takes(part):
-                mask = None if part.is_plain else part.common_mask
+                mask = part.tree_mask
                 hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
                 texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
                 longest = max(longest, part.start + part.count)

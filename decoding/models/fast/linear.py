@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from decoding.models.fast.crew import Crewed
 
 Apply = Callable[[Tensor], Tensor]
-Add = Callable[[Tensor, Tensor], Tensor]  # rows, residual -> their product added to the residual, which is used up
 Way = Literal["tiled", "half", "packed", "plain"]
 ROUNDS = 7  # of timing every layout
 CALL = 5e-6  # seconds of a tiled product's own call, which a whole pass does without
@@ -148,7 +147,7 @@ def apart(rows: Tensor, parts: List[Tensor]) -> Tensor:
 
 @dataclass(frozen=True, slots=True)
 class Adding:
-    """A product that is added to a residual in a step of its own."""
+    """A product that is added to a residual in a step of its own. The residual is used up."""
 
     product: Apply
 
@@ -158,7 +157,7 @@ class Adding:
 
 @dataclass(frozen=True, slots=True)
 class Summing:
-    """A product that is added to a residual in its own launch."""
+    """The same in the product's own launch."""
 
     weight: Tensor
     bias: Tensor | None
@@ -169,7 +168,7 @@ class Summing:
         return residual.addmm_(rows, self.weight.t())
 
 
-def prepare_adding(weight: Tensor, bias: Tensor | None, layout: Layout) -> Add:
+def prepare_adding(weight: Tensor, bias: Tensor | None, layout: Layout) -> Adding | Summing:
     """Make a function that adds the product of rows to a residual."""
     if not layout.is_fused:
         return Adding(prepare(weight, bias, layout))
@@ -186,14 +185,13 @@ def fits_half(weight: Tensor) -> bool:
     return bool((whole.half().float() - whole).abs().max() <= 2.0**-25)
 
 
-def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype], tiles: bool = False) -> Layout:
+def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
     """Time every layout that works on a few of the model's matrices; the first dtype wins unless another is clearly
-    faster, so that a busy moment does not change the numbers a model gives. `tiles` says whether kernels can take a
-    whole pass through such layers."""
+    faster, so that a busy moment does not change the numbers a model gives."""
     works = {
         layout: work
         for dtype in dtypes
-        for layout in _candidates(samples, dtype, tiles)
+        for layout in _candidates(samples, dtype)
         if (work := _work(samples, layout)) is not None
     }
     times = dict.fromkeys(works, math.inf)
@@ -213,9 +211,9 @@ def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype], tiles: boo
     return min(clearly_faster, key=times.__getitem__, default=first)
 
 
-def _candidates(samples: Sequence[Tensor], dtype: torch.dtype, tiles: bool) -> list[Layout]:
+def _candidates(samples: Sequence[Tensor], dtype: torch.dtype) -> list[Layout]:
     found: list[Way] = ["plain"]
-    if tiles and dtype == torch.float32:
+    if dtype == torch.float32:
         found.append("tiled")
     if hasattr(_mkldnn, "_linear_pointwise"):
         found.append("packed")

@@ -9,12 +9,12 @@ from torch import Tensor
 
 from decoding.models.devices import facts_of, indexed
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.decoder import Decoder, cpu_layout
+from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import chosen
 from decoding.models.fast.joint import extend_in_slabs, extend_jointly
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.lean import Lean
-from decoding.models.fast.linear import Layout
+from decoding.models.fast.linear import Layout, fastest
 from decoding.models.fast.passes import Passes, SlicedPasses, StaticPasses
 from decoding.models.fast.products import with_tiles
 from decoding.models.fast.runner import FastRunner
@@ -107,6 +107,6 @@ def _layout(weights: ModelWeights, dtype: str, device: torch.device, is_static: 
     stored = weights.embedding.dtype
     if is_static or device.type != "cpu":
         return Layout("plain", stored if dtype == "auto" else DTYPES[dtype], is_fused=is_static)
-    if dtype == "auto":
-        return cpu_layout(weights, [torch.float32, torch.bfloat16] if stored == torch.bfloat16 else [torch.float32])
-    return cpu_layout(weights, [DTYPES[dtype]])
+    dtypes = [DTYPES[dtype]] if dtype != "auto" else [torch.float32, *[torch.bfloat16] * (stored == torch.bfloat16)]
+    first = weights.layer(0)
+    return fastest([part.weight[:2048] for part in (first.qkv, first.out, first.inner, first.down)], dtypes)

@@ -174,7 +174,7 @@ def attention(group: int, size: int) -> Any:
 
 @numba.njit(inline="always")
 def attend_for(texts, layer, kv_heads, heads, turns, weight, eps, mixed, scratch, longest, group, size, me, crew):
-    """Norm queries and keys if there is a weight, turn them if there are turns, write keys and values of all texts, and
+    """Norm queries and keys if there is a weight, turn them, write keys and values of all texts, and
     attend into `mixed`. `texts` has a row for each text: its first row in the pass, its number of rows, the slot of the
     first, the address of its cache, slots of the cache, the address of its mask, and the mask's width. Without a mask a
     row sees itself and all slots before it. `scratch` has room for two numbers for each slot seen and query of a group.
@@ -223,5 +223,4 @@ def prepare(heads, turns, weight, eps, row, width, kv_heads, head, group, size):
     for place in range(head, (group + 1) * kv_heads, kv_heads):
         if weight:
             normed(own[place], numba.carray(floats_at(weight + 4 * place * size), (size,)), size, FLOAT(eps))
-        if turns:
-            turn(own[place], numba.carray(floats_at(turns + 4 * row * size), (size,)), size)
+        turn(own[place], numba.carray(floats_at(turns + 4 * row * size), (size,)), size)

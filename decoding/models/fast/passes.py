@@ -20,7 +20,7 @@ from decoding.models.fast.attention import Attend, AttendChains, attend_at_once,
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import reason
-from decoding.models.fast.kv import HIDDEN, Cache, Rows, chain_rows
+from decoding.models.fast.kv import HIDDEN, Cache, Rows
 from decoding.models.fast.lean import Lean
 
 SHORTEST = 256  # slots that a static pass looks at; it doubles as the text grows
@@ -29,7 +29,6 @@ FEW, USUAL, SHORT = 2, 8, 16  # rows of a pass that drafts, and of those that ve
 
 logger = logging.getLogger("drafthouse.engine")
 
-Masks = dict[int | None, Tensor | None]
 Way = Callable[[int, Tensor], Tensor]  # layer, queries [rows, heads, head_dim] -> [rows, heads * head_dim]
 
 
@@ -59,11 +58,11 @@ class SlicedPasses:
         self._lean = lean
 
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
-        return self._read(ids, chain_rows(self._cache, self._decoder.shape, start, len(ids)), need)
+        return self._read(ids, Rows(self._cache, self._decoder.shape, start, len(ids)), need)
 
-    def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
+    def tree(self, ids: Tensor, start: int, positions: Tensor, mask: Tensor) -> Tensor:
         count = len(ids)
-        rows = Rows(self._cache, self._decoder.shape, start, count, positions, masks)
+        rows = Rows(self._cache, self._decoder.shape, start, count, positions, mask)
         return self._read(ids, rows, count)
 
     def forget(self) -> None:
@@ -102,7 +101,7 @@ class StaticPasses:
             self._capture_alike(form, start + rows)
         return logits[len(logits) - need :]
 
-    def tree(self, ids: Tensor, start: int, positions: Tensor, masks: Masks) -> Tensor:
+    def tree(self, ids: Tensor, start: int, positions: Tensor, mask: Tensor) -> Tensor:
         count = len(ids)
         rows = 1 << (count - 1).bit_length()  # few forms are captured
         rows = rows if rows <= min(MOST_CAPTURED_ROWS, self._cache.slots - start) else count
@@ -111,12 +110,10 @@ class StaticPasses:
         torch.arange(start, start + rows, out=static.slots)
         static.positions[:count] = positions
         static.ids[:count] = ids
-        for window, mask in masks.items():
-            if mask is not None and window in static.masks:
-                filled = static.masks[window]
-                filled[: len(mask), : mask.shape[1]] = mask
-                filled[: len(mask), mask.shape[1] :] = HIDDEN
-                filled[len(mask) :] = filled[len(mask) - 1]
+        filled = static.mask
+        filled[: len(mask), : mask.shape[1]] = mask
+        filled[: len(mask), mask.shape[1] :] = HIDDEN
+        filled[len(mask) :] = filled[len(mask) - 1]
         static.positions[count:], static.ids[count:] = positions[-1], ids[-1]
         return self._replayed(static)[:count]
 
@@ -209,10 +206,7 @@ class StaticPass:
         self.ids = torch.zeros(form.rows, dtype=torch.long, device=device)
         self.positions = torch.zeros(form.rows, dtype=torch.long, device=device)
         self.slots = torch.zeros_like(self.positions) if form.is_tree else self.positions
-        self.masks = {
-            window: torch.full((form.rows * shape.group, form.slots), HIDDEN, dtype=values.dtype, device=device)
-            for window in set(shape.windows)
-        }
+        self.mask = torch.full((form.rows * shape.group, form.slots), HIDDEN, dtype=values.dtype, device=device)
         self.graph: torch.cuda.CUDAGraph | None = None
         self._decoder = decoder
         self._values = values
@@ -260,9 +254,8 @@ class StaticPass:
         return self._ways()[self._way](layer, queries)
 
     def _ways(self) -> list[Way]:
-        kernels = self._decoder.kernels
-        own = [way for way in (kernels.attend, kernels.attend_once) if way and self._is_chain]  # a tree needs its mask
-        return self._masked_ways() + [partial(self._without_mask, way) for way in own]
+        attend = self._decoder.kernels.attend if self._is_chain else None  # a tree needs its mask
+        return self._masked_ways() + ([partial(self._without_mask, attend)] if attend else [])
 
     def _masked_ways(self) -> list[Way]:
         return [partial(self._masked, way) for way in (attend_at_once, attend_in_steps)]
@@ -272,24 +265,21 @@ class StaticPass:
         rows, group = self.form.rows, shape.group
         grouped = queries.to(self._values.dtype).reshape(rows * group, shape.kv_heads, shape.head_dim).transpose(0, 1)
         keys, values = self._values[layer, :, :, : self.form.slots].unbind(0)
-        mixed = way(grouped, keys, values, self.masks[shape.windows[layer]])
+        mixed = way(grouped, keys, values, self.mask)
         return mixed.transpose(0, 1).reshape(rows, shape.heads * shape.head_dim)
 
     def _without_mask(self, attend: AttendChains, layer: int, queries: Tensor) -> Tensor:
-        window = self._decoder.shape.windows[layer]
-        return attend(queries.to(self._values.dtype), self._texts_of(layer), self.positions, window)
+        return attend(queries.to(self._values.dtype), self._texts_of(layer), self.positions)
 
     def _texts_of(self, layer: int) -> Tensor:
         """[2, kv_heads, texts, slots, head_dim]"""
         return self._values[layer, :, :, None, : self.form.slots]
 
     def _mask_chain(self) -> None:
-        """Write the masks from the positions, in the launches themselves."""
+        """Write the mask from the positions, in the launches themselves."""
         group = self._decoder.shape.group
         age = self.positions.repeat_interleave(group, output_size=self.form.rows * group).unsqueeze(1)
-        age = age - self._keys
-        for window, mask in self.masks.items():
-            hide(age.view_as(mask), window, mask)
+        hide((age - self._keys).view_as(self.mask), self.mask)
 
     def _choose_attention(self, capturing: Capturing) -> None:
         """Time all ways, for texts that fill 3/4 of the slots, as they do on average: which is fastest depends on rows,

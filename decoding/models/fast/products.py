@@ -95,8 +95,8 @@ def parts_of(decoder: Decoder) -> dict[str, TimedProducts]:
 
     return {
         "out": timed(decoder.added, [layer.out for layer in layers]),
-        "down": timed(decoder.added, [layer.feed.down for layer in layers]),
+        "down": timed(decoder.added, [layer.down for layer in layers]),
         "qkv": timed(multiplied, [layer.qkv for layer in layers]),
         "head": timed(multiplied, [decoder.head]),
-        "inner": timed(multiplied, [layer.feed.inner for layer in layers]),
+        "inner": timed(multiplied, [layer.inner for layer in layers]),
     }

@@ -18,7 +18,7 @@ from decoding.models.bounds import (
 from decoding.models.devices import Facts, sent_to
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.kv import Cache, Rows, TreeMask
-from decoding.models.fast.passes import Follower, Masks, Passes, StaticPasses
+from decoding.models.fast.passes import Follower, Passes, StaticPasses
 from decoding.models.runner import Model
 
 DEEPEST = 32  # steps of a tree for which a static cache makes room at once
@@ -216,8 +216,8 @@ class FastTree:
 
     def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
         """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        ids, start, where, masks = self._take(tokens, parents)
-        return ids, Rows(self._runner.cache, self._runner.decoder.shape, start, len(ids), where, masks)
+        ids, start, where, mask = self._take(tokens, parents)
+        return ids, Rows(self._runner.cache, self._runner.decoder.shape, start, len(ids), where, mask)
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:
@@ -226,7 +226,7 @@ class FastTree:
         slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
         self._runner.adopt(kept, [self._tokens[row] for row in path], slots)
 
-    def _take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, int, Tensor, Masks]:
+    def _take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, int, Tensor, Tensor]:
         """Return ids, where they start in the cache, their positions in the text, and what they see."""
         runner, count = self._runner, len(tokens)
         before = self._mask.rows

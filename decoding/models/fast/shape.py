@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,8 +16,7 @@ ROPE_NEEDS = {
     "llama3": frozenset({"factor", "low_freq_factor", "high_freq_factor"}),
     "yarn": frozenset({"factor"}),
 }
-GELU_TANH = ("gelu_new", "gelu_pytorch_tanh", "gelu_fast")
-ACTIVATIONS = ("silu", "swish", "gelu", "relu", *GELU_TANH)
+FAMILIES = ("llama", "mistral", "qwen2", "qwen3")
 
 
 @dataclass(frozen=True)
@@ -31,11 +30,9 @@ class Shape:
     kv_heads: int
     head_dim: int
     inner: int  # width of the feed-forward part
-    activation: str
     norm_eps: float
     tied: bool  # the output layer is the embedding
-    rope: Mapping[str, Any] | None  # None: positions are learned
-    windows: tuple[int | None, ...]  # per layer: how many tokens back it looks, itself included; None is all
+    rope: Mapping[str, Any]
 
     @property
     def group(self) -> int:
@@ -49,38 +46,37 @@ class Shape:
 
 def shape_of(config: Config) -> Shape | None:
     """The shape of a model that the fast decoder runs exactly, or None."""
-    read = _FAMILIES.get(str(config.get("model_type")))
-    if read is None or config.get("quantization_config"):
+    if config.get("model_type") not in FAMILIES or config.get("quantization_config"):
         return None
     try:
-        shape = read(config)
+        shape = _read(config)
     except (KeyError, TypeError, ValueError, ZeroDivisionError):
         return None  # transformers says what is wrong with such a config
-    known = shape.activation in ACTIVATIONS and (shape.rope is None or shape.rope["rope_type"] in ROPES)
-    whole = shape.heads % shape.kv_heads == 0 and shape.head_dim % 2 == 0
-    return shape if known and whole else None
+    is_whole = shape.heads % shape.kv_heads == 0 and shape.head_dim % 2 == 0
+    return shape if is_whole and shape.rope["rope_type"] in ROPES else None
 
 
-def _llama_like(config: Config, layer_windows: Callable[[Config, int], tuple[int | None, ...]]) -> Shape:
+def _read(config: Config) -> Shape:
     heads = int(config["num_attention_heads"])
-    hidden = int(config["hidden_size"])
-    layers = int(config["num_hidden_layers"])
+    hidden, context = int(config["hidden_size"]), int(config["max_position_embeddings"])
     family = str(config["model_type"])
+    if (window := _window(family, config)) and int(window) < context:
+        raise ValueError("only attention to the whole text")
+    if config.get("hidden_act", "silu") not in ("silu", "swish"):
+        raise ValueError("only SiLU")
     return Shape(
         family=family,
         vocab_size=int(config["vocab_size"]),
-        context=int(config["max_position_embeddings"]),
-        layers=layers,
+        context=context,
+        layers=int(config["num_hidden_layers"]),
         hidden=hidden,
         heads=heads,
         kv_heads=int(config.get("num_key_value_heads") or heads),
         head_dim=int(config.get("head_dim") or (128 if family == "qwen3" else hidden // heads)),
         inner=int(config["intermediate_size"]),
-        activation=str(config.get("hidden_act", "silu")),
         norm_eps=float(config.get("rms_norm_eps", 1e-6)),
         tied=bool(config.get("tie_word_embeddings", False)),
         rope=_rope(config),
-        windows=layer_windows(config, layers),
     )
 
 
@@ -103,78 +99,16 @@ def _rope(config: Config) -> Mapping[str, Any]:
     return rope
 
 
-def _no_windows(config: Config, layers: int) -> tuple[int | None, ...]:
-    return (None,) * layers
-
-
-def _mistral_windows(config: Config, layers: int) -> tuple[int | None, ...]:
-    window = config.get("sliding_window", 4096)
-    return (int(window) if window else None,) * layers
-
-
-def _qwen_windows(config: Config, layers: int) -> tuple[int | None, ...]:
-    window = config.get("sliding_window") if config.get("use_sliding_window") else None
-    first = int(config.get("max_window_layers", 28))
-    kinds = config.get("layer_types") or [
-        "sliding_attention" if i >= first else "full_attention" for i in range(layers)
-    ]
-    if len(kinds) != layers:
-        raise ValueError("one type for each layer")
-    return tuple(int(window) if window and kind == "sliding_attention" else None for kind in kinds)
-
-
-def _gpt2(config: Config) -> Shape:
-    if config.get("scale_attn_by_inverse_layer_idx") or not config.get("scale_attn_weights", True):
-        raise ValueError("only attention scaled by the head's width")
-    if config.get("add_cross_attention"):
-        raise ValueError("only decoders")
-    hidden, heads, layers = int(config["n_embd"]), int(config["n_head"]), int(config["n_layer"])
-    return Shape(
-        family="gpt2",
-        vocab_size=int(config["vocab_size"]),
-        context=int(config.get("n_positions", 1024)),
-        layers=layers,
-        hidden=hidden,
-        heads=heads,
-        kv_heads=heads,
-        head_dim=hidden // heads,
-        inner=int(config.get("n_inner") or 4 * hidden),
-        activation=str(config.get("activation_function", "gelu_new")),
-        norm_eps=float(config.get("layer_norm_epsilon", 1e-5)),
-        tied=bool(config.get("tie_word_embeddings", True)),
-        rope=None,
-        windows=(None,) * layers,
-    )
-
-
-_FAMILIES: dict[str, Callable[[Config], Shape]] = {
-    "llama": lambda config: _llama_like(config, _no_windows),
-    "mistral": lambda config: _llama_like(config, _mistral_windows),
-    "qwen2": lambda config: _llama_like(config, _qwen_windows),
-    "qwen3": lambda config: _llama_like(config, _qwen_windows),
-    "gpt2": _gpt2,
-}
+def _window(family: str, config: Config) -> Any:
+    """How many tokens some layers look back; nothing if all see the whole text."""
+    if family == "mistral":
+        return config.get("sliding_window", 4096)
+    return config.get("sliding_window") if family != "llama" and config.get("use_sliding_window") else None
 
 
 def expected_tensors(shape: Shape) -> dict[str, tuple[int, ...]]:
     """Names and shapes that a checkpoint of this shape must hold (biases and head norms aside, which may be absent)."""
     queries, keys, hidden = shape.heads * shape.head_dim, shape.kv_heads * shape.head_dim, shape.hidden
-    if shape.family == "gpt2":
-        found = {
-            "wte.weight": (shape.vocab_size, hidden),
-            "wpe.weight": (shape.context, hidden),
-            "ln_f.weight": (hidden,),
-        }
-        for i in range(shape.layers):
-            found |= {
-                f"h.{i}.ln_1.weight": (hidden,),
-                f"h.{i}.attn.c_attn.weight": (hidden, 3 * hidden),
-                f"h.{i}.attn.c_proj.weight": (hidden, hidden),
-                f"h.{i}.ln_2.weight": (hidden,),
-                f"h.{i}.mlp.c_fc.weight": (hidden, shape.inner),
-                f"h.{i}.mlp.c_proj.weight": (shape.inner, hidden),
-            }
-        return found
     found = {"model.embed_tokens.weight": (shape.vocab_size, hidden), "model.norm.weight": (hidden,)}
     if not shape.tied:
         found["lm_head.weight"] = (shape.vocab_size, hidden)

@@ -173,10 +173,7 @@ class JointPass(StaticPass):
         self._rows = form.rows // form.texts
         self.slots = torch.zeros_like(self.positions)
         self._scratch = [place * values.shape[4] + values.shape[4] - 1 for place in range(form.texts)]
-        group = decoder.shape.group
-        self.masks = {
-            window: mask.view(form.texts, 1, self._rows * group, form.slots) for window, mask in self.masks.items()
-        }
+        self.mask = self.mask.view(form.texts, 1, -1, form.slots)
 
     def rows_of(self, feed: NewRows) -> slice:
         first = feed.place * self._rows
@@ -216,7 +213,7 @@ class JointPass(StaticPass):
         return [self._masked_texts]
 
     def _masked_texts(self, layer: int, queries: Tensor) -> Tensor:
-        return attend_texts(queries, self._texts_of(layer), self.masks[self._decoder.shape.windows[layer]])
+        return attend_texts(queries, self._texts_of(layer), self.mask)
 
     def _texts_of(self, layer: int) -> Tensor:
         return self._values[layer, :, :, : self.form.texts, : self.form.slots]

@@ -16,7 +16,6 @@ HOPPER = 232448, True  # limits of an H100
 KEYS_AND_STAGES = ((64, 3), (64, 2), (32, 3), (32, 2), (16, 2))
 MOST_ROWS = 64  # of queries in a program
 FEWEST_ROWS = 16  # that it multiplies at once; of float32, more take registers that no GPU has
-READ_AT_ONCE = tl.constexpr(8192)  # numbers of parts that a program combines
 PROGRAMS = 256  # fill a large card: where texts and heads make fewer, several share the keys of a text
 MOST_FEW = 16  # rows of a product, which a tensor core takes at once
 WIDTH_AT_ONCE = 256  # of a matrix: 512 bytes of each of its rows in a row
@@ -70,14 +69,9 @@ def place(
     return queries
 
 
-def attend(
-    queries: Tensor, storage: Tensor, positions: Tensor, window: int | None, arrived: Tensor | None = None
-) -> Tensor:
+def attend(queries: Tensor, storage: Tensor, positions: Tensor) -> Tensor:
     """Attend in chains, as `attention.AttendChains` says. Programs read only the keys that their rows see, each a part
-    of them; a second launch combines what they found.
-
-    With `arrived`, [PROGRAMS] zeros of int32, the last program of some queries combines in the same launch. The launch
-    leaves zeros there, so that no two may run at a time."""
+    of them; a second launch combines what they found."""
     rows, heads, width = queries.shape
     _, kv_heads, texts, slots, _ = storage.shape
     own = rows // texts * heads // kv_heads  # queries of a text that share a key head
@@ -91,12 +85,11 @@ def attend(
     weights = torch.empty(2, parts, rows * heads, dtype=torch.float32, device=queries.device)
     out = torch.empty(rows, heads * width, dtype=storage.dtype, device=queries.device)
     _attend_to_part[(texts * kv_heads, parts, triton.cdiv(own, block))](
-        queries, storage, positions, found, weights, out, arrived, rows // texts, heads // kv_heads, kv_heads,
-        window or slots, width**-0.5, queries.stride(0), *storage.stride()[:4],
+        queries, storage, positions, found, weights, rows // texts, heads // kv_heads, kv_heads,
+        width**-0.5, queries.stride(0), *storage.stride()[:4],
         WIDTH=width, PADDED=padded, ROWS=block, BLOCK=keys, num_stages=stages,
     )  # fmt: skip
-    if arrived is None:
-        _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
+    _combine[(rows * heads,)](found, weights, out, rows * heads, WIDTH=width, PADDED=padded, PARTS=parts)
     return out
 
 
@@ -160,9 +153,9 @@ def _limits(device: torch.device) -> tuple[int, bool]:
     return int(properties["max_shared_mem"]), torch.cuda.get_device_capability(device)[0] == 9
 
 
-@triton.jit(do_not_specialize=["rows", "group", "kv_heads", "window"])
+@triton.jit(do_not_specialize=["rows", "group", "kv_heads"])
 def _attend_to_part(
-    queries, storage, positions, found, weights, out, arrived, rows, group, kv_heads, window, scale, by_row, by_kind,
+    queries, storage, positions, found, weights, rows, group, kv_heads, scale, by_row, by_kind,
     by_head, by_text, by_slot, WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr, BLOCK: tl.constexpr,
 ):  # fmt: skip
     text, head = (tl.program_id(0) // kv_heads).to(tl.int64), (tl.program_id(0) % kv_heads).to(tl.int64)
@@ -171,7 +164,7 @@ def _attend_to_part(
     row = text * rows + number // group
     place = number % group * kv_heads + head  # of the query among the row's
     position = tl.load(positions + row, mask=is_row, other=-1).to(tl.int32)
-    begin, end = _part(position, is_row, window, BLOCK)
+    begin, end = _part(position, BLOCK)
     column = tl.arange(0, PADDED)
     inside = column < WIDTH
     is_number = is_row[:, None] & inside[None, :]
@@ -185,26 +178,21 @@ def _attend_to_part(
         is_there = (slot < end)[:, None] & inside[None, :]
         key = tl.load(there, mask=is_there, other=0.0)
         value = tl.load(there + by_kind, mask=is_there, other=0.0)
-        age = position[:, None] - slot[None, :]
-        is_seen = (age >= 0) & (age < window) & (slot < end)[None, :]
+        is_seen = (slot[None, :] <= position[:, None]) & (slot < end)[None, :]
         top, total, mixed = _attend_to_block(query, key, value, is_seen, scale, top, total, mixed)
     count = tl.num_programs(0).to(tl.int64) * rows * group  # of all queries
-    asked = row * group * kv_heads + place  # their numbers among all
-    own = tl.program_id(1) * count + asked
+    own = tl.program_id(1) * count + row * group * kv_heads + place
     tl.store(weights + own, top, mask=is_row)
     tl.store(weights + tl.num_programs(1) * count + own, total, mask=is_row)
     tl.store(found + own[:, None] * WIDTH + column[None, :], mixed, mask=is_number)
-    if arrived is not None:
-        _end(found, weights, out, arrived, asked, is_row, count, mixed / total[:, None], WIDTH, PADDED, ROWS)
 
 
 @triton.jit
-def _part(position, is_row, window, BLOCK: tl.constexpr):
+def _part(position, BLOCK: tl.constexpr):
     """Divide the keys that these rows see into whole blocks for each program, and return where this one's lie."""
     end = tl.max(position, 0) + 1
-    first = tl.maximum(tl.min(tl.where(is_row, position, end), 0) - window + 1, 0)
-    each = tl.cdiv(tl.cdiv(end - first, tl.num_programs(1)), BLOCK) * BLOCK
-    begin = first + tl.program_id(1) * each
+    each = tl.cdiv(tl.cdiv(end, tl.num_programs(1)), BLOCK) * BLOCK
+    begin = tl.program_id(1) * each
     return begin, tl.minimum(begin + each, end)
 
 
@@ -218,52 +206,6 @@ def _attend_to_block(query, key, value, is_seen, scale, top, total, mixed):
     share, fade = tl.exp(scores - steady[:, None]), tl.exp(top - steady)
     more = tl.dot(share.to(value.dtype), value, input_precision="ieee")
     return new_top, total * fade + tl.sum(share, 1), mixed * fade[:, None] + more
-
-
-@triton.jit
-def _end(
-    found, weights, out, arrived, query, is_row, count, alone, WIDTH: tl.constexpr, PADDED: tl.constexpr,
-    ROWS: tl.constexpr,
-):  # fmt: skip
-    """Write the queries' numbers, if this program read all of their keys, or is the last of those that did."""
-    column, parts = tl.arange(0, PADDED), tl.num_programs(1)
-    at = out + query[:, None] * WIDTH + column[None, :]
-    is_number = is_row[:, None] & (column < WIDTH)[None, :]
-    if parts == 1:
-        tl.store(at, alone, mask=is_number)
-    else:
-        tl.debug_barrier()  # all threads have stored what the last program reads
-        counter = arrived + tl.program_id(0) * tl.num_programs(2) + tl.program_id(2)
-        if tl.atomic_add(counter, 1, sem="acq_rel") == parts - 1:
-            tl.store(counter, 0)
-            mixed = _combined(found, weights, query, is_row, count, parts, WIDTH, PADDED, ROWS)
-            tl.store(at, mixed, mask=is_number)
-
-
-@triton.jit
-def _combined(
-    found, weights, query, is_row, count, parts, WIDTH: tl.constexpr, PADDED: tl.constexpr, ROWS: tl.constexpr
-):  # fmt: skip
-    """Combine the parts of some queries, in their order: numbers must not depend on which program ended last."""
-    AT_ONCE: tl.constexpr = READ_AT_ONCE // (ROWS * PADDED) if ROWS * PADDED < READ_AT_ONCE else 1
-    column = tl.arange(0, PADDED)
-    is_number = is_row[:, None] & (column < WIDTH)[None, :]
-    top, total = tl.full([ROWS], float("-inf"), tl.float32), tl.zeros([ROWS], tl.float32)
-    mixed = tl.zeros([ROWS, PADDED], tl.float32)
-    for first in range(0, parts, AT_ONCE):
-        for step in tl.static_range(AT_ONCE):  # each waits for memory, so many are on their way
-            part = first + step
-            at = part * count + query
-            is_there = is_row & (part < parts)
-            own_top = tl.load(weights + at, mask=is_there, other=float("-inf"))
-            own_total = tl.load(weights + parts * count + at, mask=is_there, other=0.0)
-            more = tl.load(found + at[:, None] * WIDTH + column[None, :], mask=is_number & (part < parts), other=0.0)
-            new_top = tl.maximum(top, own_top)
-            steady = tl.where(new_top == float("-inf"), 0.0, new_top)
-            fade, weight = tl.exp(top - steady), tl.exp(own_top - steady)
-            top, total = new_top, total * fade + own_total * weight
-            mixed = mixed * fade[:, None] + more * weight[:, None]
-    return mixed / total[:, None]
 
 
 @triton.jit

@@ -1,4 +1,4 @@
-"""The families' tensor names, mapped to the parts of one decoder."""
+"""A checkpoint's tensors, mapped to the parts of our decoder."""
 
 from __future__ import annotations
 
@@ -48,8 +48,7 @@ class LayerWeights:
     head_norm: Tensor | None  # [heads + kv_heads, head_dim]
     out: Part
     norm_2: Part
-    inner: Part  # gate and up, or up alone
-    is_gated: bool
+    inner: Part  # gate and up
     down: Part
 
 
@@ -58,17 +57,12 @@ class ModelWeights:
     """Everything outside the layers, and a function that reads layer i: only one layer is held twice at a time."""
 
     embedding: Tensor
-    learned_positions: Tensor | None
     layer: Callable[[int], LayerWeights]
     norm: Part
     head: Part
 
 
 def weights_of(shape: Shape, tensors: Tensors) -> ModelWeights:
-    return _gpt2(shape, tensors) if shape.family == "gpt2" else _llama_like(shape, tensors)
-
-
-def _llama_like(shape: Shape, tensors: Tensors) -> ModelWeights:
     def part(name: str) -> Part:
         return Part(tensors[name + ".weight"], tensors.get(name + ".bias"))
 
@@ -88,41 +82,12 @@ def _llama_like(shape: Shape, tensors: Tensors) -> ModelWeights:
             out=_gathered(part(at + "self_attn.o_proj"), shape),
             norm_2=part(at + "post_attention_layernorm"),
             inner=_together(part(at + "mlp.gate_proj"), part(at + "mlp.up_proj")),
-            is_gated=True,
             down=part(at + "mlp.down_proj"),
         )
 
     embedding = tensors["model.embed_tokens.weight"]
     head = Part(embedding) if shape.tied else part("lm_head")
-    return ModelWeights(embedding, None, layer, part("model.norm"), head)
-
-
-def _gpt2(shape: Shape, tensors: Tensors) -> ModelWeights:
-    prefix = "transformer." if "transformer.wte.weight" in tensors else ""
-
-    def part(name: str) -> Part:
-        return Part(tensors[f"{prefix}{name}.weight"], tensors.get(f"{prefix}{name}.bias"))
-
-    def linear(name: str) -> Part:
-        stored = part(name)  # as [in, out]
-        return Part(stored.weight.t().contiguous(), stored.bias)
-
-    def layer(i: int) -> LayerWeights:
-        at = f"h.{i}."
-        return LayerWeights(
-            norm_1=part(at + "ln_1"),
-            qkv=linear(at + "attn.c_attn"),
-            head_norm=None,
-            out=linear(at + "attn.c_proj"),
-            norm_2=part(at + "ln_2"),
-            inner=linear(at + "mlp.c_fc"),
-            is_gated=False,
-            down=linear(at + "mlp.c_proj"),
-        )
-
-    embedding = part("wte").weight
-    head = Part(embedding) if shape.tied else Part(tensors["lm_head.weight"])
-    return ModelWeights(embedding, part("wpe").weight, layer, part("ln_f"), head)
+    return ModelWeights(embedding, layer, part("model.norm"), head)
 
 
 def _turned(part: Part, heads: int) -> Part:

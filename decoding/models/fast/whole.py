@@ -32,7 +32,7 @@ class Whole:
         self._layers = np.array([list(_addresses(layer)) for layer in layers])
         self._run = _through(shape.group, shape.head_dim)
 
-    def layered(self, hidden: Tensor, turns: Tensor | None, texts: np.ndarray, longest: int) -> Tensor:
+    def layered(self, hidden: Tensor, turns: Tensor, texts: np.ndarray, longest: int) -> Tensor:
         """`texts` are those of `numba_kernels.attend_for`. `hidden` is used up."""
         shape, count, threads = self._shape, len(hidden), crew_size(self._read)
         heads, mixed = (shape.heads + 2 * shape.kv_heads) * shape.head_dim, shape.heads * shape.head_dim
@@ -42,7 +42,7 @@ class Whole:
         space = hidden.new_empty(int(shared.sum()) + threads * each_thread)
         given = (
             *(self._layers.ctypes.data, len(self._layers), texts.ctypes.data, len(texts)),
-            *(hidden.data_ptr(), 0 if turns is None else turns.data_ptr()),
+            *(hidden.data_ptr(), turns.data_ptr()),
             *(count, shape.hidden, shape.inner, shape.kv_heads, longest, self._item, each_thread, self._eps),
             *(space.data_ptr() + 4 * shared.cumsum()),
         )

@@ -23,7 +23,6 @@ from decoding.models.gguf.vocabulary import Vocabulary, vocabulary_of
 from decoding.models.tensor_headers import TensorHeader
 
 ARCHITECTURES = {"llama": "llama", "mistral": "llama", "qwen2": "qwen2", "qwen3": "qwen3"}
-ACTIVATIONS = ("silu", "swish")
 HEAD_NORMS = ("self_attn.q_norm.weight", "self_attn.k_norm.weight")
 QKV_BIASES = tuple(f"self_attn.{part}_proj.bias" for part in "qkv")
 Reorder = Callable[[Tensor], Tensor]
@@ -39,18 +38,14 @@ def architecture_of(folder: ModelFolder) -> str:
             "Use llama.cpp's convert_hf_to_gguf.py."
         )
     architecture = ARCHITECTURES[shape.family]
-    if reason := _difference(shape, architecture, folder.context or shape.context):
+    if reason := _difference(shape, architecture):
         raise BadExport(f"{folder.path} {reason}, which llama.cpp's architecture {architecture} does not do.")
     return architecture
 
 
-def _difference(shape: Shape, architecture: str, context: int) -> str | None:
+def _difference(shape: Shape, architecture: str) -> str | None:
     """Say what the model does and the architecture does not."""
-    rope = shape.rope or {}
-    if any(window is not None and window < context for window in shape.windows):
-        return f"looks back {min(filter(None, shape.windows)):,} tokens in some layers"
-    if shape.activation not in ACTIVATIONS:
-        return f"has the activation {shape.activation}"
+    rope = shape.rope
     if architecture == "qwen2" and shape.heads * shape.head_dim != shape.hidden:
         return "has heads that together are not as wide as its layers"
     if rope.get("rope_type") == "llama3" and architecture != "llama":
@@ -88,7 +83,7 @@ def planned(folder: ModelFolder, shape: Shape, architecture: str) -> list[Planne
                 f"{folder.path} has the tensor {name}, and llama.cpp's architecture {architecture} has no place for it."
             )
         found.append(_planned(name, to, folder.tensors[name], shape, architecture))
-    if shape.rope is not None and shape.rope["rope_type"] == "llama3":
+    if shape.rope["rope_type"] == "llama3":
         found.append(Planned(None, "rope_freqs.weight", (shape.head_dim // 2,), lambda _: _divisors(shape)))
     return found
 
@@ -114,7 +109,6 @@ def _planned(source: str, name: str, header: TensorHeader, shape: Shape, archite
 
 def _divisors(shape: Shape) -> Tensor:
     """Divisors of the plain frequencies, which llama.cpp takes for rotary positions of the kind llama3."""
-    assert shape.rope is not None
     plain, _ = frequencies({**shape.rope, "rope_type": "default"}, shape.head_dim)
     slowed, _ = frequencies(shape.rope, shape.head_dim)
     return (plain / slowed).to(torch.float32)
@@ -217,8 +211,6 @@ def _describe(writer: gguf.GGUFWriter, export: Export, dtype: str) -> None:
 def _describe_rope(writer: gguf.GGUFWriter, shape: Shape) -> None:
     """A rope that grows with the text is plain within the context that the file names."""
     rope = shape.rope
-    if rope is None:
-        return
     writer.add_rope_dimension_count(shape.head_dim)
     writer.add_rope_freq_base(rope["rope_theta"])
     if rope["rope_type"] in ("linear", "yarn"):

@@ -3,7 +3,6 @@ formulas at prices measured here."""
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
@@ -12,7 +11,7 @@ from decoding.drafting.fan_outs import FanOut
 from decoding.papers.batches import BACKUPS, Backup, ByBatch
 from decoding.papers.bootstrap import Estimate, estimate, median
 from decoding.papers.figure import Evidence
-from decoding.papers.outcomes import Outcomes, OutcomeTally, guesses, play, total
+from decoding.papers.outcomes import Outcomes, OutcomeTally, play, total
 from decoding.papers.settings import Origin
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
@@ -58,25 +57,6 @@ def law(outcomes: Sequence[Outcomes]) -> Law:
 def geometric(outcomes: Sequence[Outcomes], budget: int = BUDGET) -> FanOut:
     """Theorem 12's fan-out, with acceptance and exponent fitted to these outcomes."""
     return fanout.geometric(LOOKAHEAD, budget, *law(outcomes))
-
-
-def best(outcomes: Sequence[Outcomes], budget: int = BUDGET) -> FanOut:
-    """The fan-out with the most hits on these very texts: no fan-out chosen beforehand does better."""
-    tables = [guesses(one, LOOKAHEAD, budget) for one in outcomes]
-    added = [[sum(cell) for cell in zip(*rows, strict=True)] for rows in zip(*tables, strict=True)]
-    return most_hits([[0.0, *itertools.accumulate(row)] for row in added], budget)
-
-
-def most_hits(hits: Sequence[Sequence[float]], budget: int) -> FanOut:
-    """Share out a budget. `hits[k][n]` are those of n branches for k accepted tokens; a branch may add nothing where
-    the next one adds much, so every share is tried."""
-    reached: list[tuple[float, FanOut]] = [(0.0, ())] * (budget + 1)  # by branches given to the counts so far
-    for row in hits:
-        reached = [
-            max((reached[left - n][0] + row[n], (*reached[left - n][1], n)) for n in range(left + 1))
-            for left in range(budget + 1)
-        ]
-    return reached[budget][1]
 
 
 def faster(costs: CostModel, one: Counts, other: Counts, sees: str = "nothing") -> Estimate:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Series, published, series
-from decoding.papers.figures.base import NOT_RUN, Formula, law
+from decoding.papers.figures.base import Formula, law
 from decoding.papers.figures.ssd_batches import UNDRAFTED
-from decoding.papers.settings import AUTOREGRESSIVE, BRANCHES_EACH, FAN_OUTS, TEMPERATURES
+from decoding.papers.settings import AUTOREGRESSIVE, BRANCHES_EACH, TEMPERATURES
 from decoding.words import signed
 
-ByTemperature = Mapping[float, Mapping[str, Estimate]]
 FIGURE_4 = "digitised from Figure 4 of arXiv 2603.03251v1: tokens/s over those of SD"
 EVEN = (246 / 161, 222 / 150, 195 / 138, 137 / 113)
 SHAPED = (248 / 161, 226 / 150, 200 / 138, 143 / 113)
@@ -30,24 +26,15 @@ def by_temperature(evidence: Evidence) -> FigurePart:
     share = evidence.single.draft(1) / evidence.single.verify(1, 1)
     ahead, plain_k = lookaheads[0]
     gains = [100 * (s.value / e.value - 1) for (_, e), (_, s) in zip(even, shaped, strict=True)]
-    ran = evidence.ran_by_temperature
     return FigurePart(
-        [
-            series("ours, uniform", "theory", even),
-            series("ours, geometric", "theory", shaped),
-            *(series(f"ours, {name}, run here", "measured", _by_fan_out(ran, name)) for name in FAN_OUTS if ran),
-        ],
-        f"{'' if ran else f'{NOT_RUN} '}Theorem 7 at prices measured here; SSD drafts {ahead} "
+        [series("ours, uniform", "theory", even), series("ours, geometric", "theory", shaped)],
+        f"Theorem 7 at prices measured here; SSD drafts {ahead} "
         f"token{'s' * (ahead != 1)} at temperature 0 and SD {plain_k}, each its best. The geometric fan-out changes "
         f"this speed by {signed(gains[0])} % there and {signed(gains[-1])} % at 1, against {signed(PAPER[0])} and "
         f"{signed(PAPER[-1])} in the paper. "
         f"A drafted token takes {100 * share:.0f} % of a verification here and some 11 % in the paper, and extra rows "
         "and branches cost time on our device.",
     )
-
-
-def _by_fan_out(ran: ByTemperature, name: str) -> list[tuple[float, Estimate]]:
-    return [(temperature, found[name]) for temperature, found in ran.items()]
 
 
 SETS = ("HumanEval", "UltraFeedback", "Alpaca", "GSM8K", "mean of all")
@@ -104,7 +91,7 @@ FIGURES = (
         x=Axis("temperature"),
         y=Axis("SSD / SD", "times"),
         draw=by_temperature,
-        uses=("greedy", "ran_ssd", "ran_by_temperature", "temperatures"),
+        uses=("greedy", "ran_ssd", "temperatures"),
         published=(
             published("70B/1B, uniform", [*zip(TEMPERATURES, EVEN, strict=True)], "Pd", FIGURE_4),
             published("70B/1B, geometric", [*zip(TEMPERATURES, SHAPED, strict=True)], "Pd", FIGURE_4),

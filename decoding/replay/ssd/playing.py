@@ -1,14 +1,12 @@
-"""Input of a simulation (`Track`, `Placement`), what is under way in it, and its result. Standard library only."""
+"""Where a simulated draft works, what is under way, and the result. Standard library only."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from decoding.drafting.records import RecordedText, Written
 from decoding.replay.at_load import PlayedRun
-from decoding.ssd.policy.ssd_policy import worth_keeping
 from decoding.trace.events import Backup, Origin
 
 UNSEEN = -1  # a token that is surely not the target's
@@ -16,35 +14,6 @@ UNSEEN = -1  # a token that is surely not the target's
 
 def ns(seconds: float) -> int:
     return round(seconds * 1e9)
-
-
-NOT_WRITTEN = Written((), (), 0)
-
-
-@dataclass(frozen=True)
-class Track(RecordedText):
-    """Recorded text with what the draft preferred along it."""
-
-    written: Written = NOT_WRITTEN
-    preferred: Sequence[Sequence[int]] = ()  # at each position, the draft's best tokens, best first
-    seed: int = 0  # of the sample's dice
-    estimates: Sequence[Sequence[float]] = ()  # at each position, the classifier's for each token of a draft there
-    echoes: Sequence[tuple[int, int]] = ()  # at each position, the echo and the length of its context, 0 for none
-
-    def length(
-        self, at: int, longest: int, corrected: Callable[[float], float], price: float = 0.0, drafted: int = 0
-    ) -> int:
-        """Number of tokens that the draft model drafts there: until an end token, until there is no room, or until the
-        chance that all are accepted, by corrected estimates, falls below the price. It does not stop within the first
-        `drafted` tokens."""
-        longest = min(longest, self.record.limits[at])
-        if not self.estimates:
-            return longest
-        return min(longest, worth_keeping(map(corrected, self.estimates[at]), price, longest, drafted))
-
-    def ends_itself(self, at: int, drafted: int) -> bool:
-        """Whether a draft of so many tokens, shorter than there is room for, ends with an end token."""
-        return drafted == self.record.limits[at] < self.written.room - at - 1
 
 
 @dataclass(frozen=True)

@@ -2,9 +2,9 @@
 library only. No model runs, and whatever comes out of here is *simulated* and says so.
 
 A live run and the simulator drive the same policy. Which tokens are accepted and which outcomes are prepared for is
-exact where the dice fix the text: it is read off a `Track`. Time is as good as the prices. The simulator cannot see
-what lies off the text: that all branches of a round ended before their depth, and, under a classifier, what refused
-drafts would have echoed. So its hits are near those of `ssd-disco`, not equal.
+exact where the dice fix the text: the recording says it. Time is as good as the prices. The simulator cannot see what
+lies off the text: that all branches of a round ended before their depth, and, under a classifier, what refused drafts
+would have echoed. So its hits are near those of `ssd-disco`, not equal.
 
 Texts are played in batches, and a text alone is a batch of one: joint drafts for those that missed, joint preparations
 within one budget of rows, joint verifications.
@@ -31,23 +31,22 @@ from decoding.replay.ssd.playing import (
     Simulated,
     SimulatedDraft,
     SimulatedPreparation,
-    Track,
     ns,
 )
 from decoding.ssd.policy.breadth import Breadth
-from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy
+from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, echo_of, worth_keeping
 from decoding.ssd.policy.together import Experience, RowBudget, shared_out
 from decoding.trace.events import Origin
 
 NOTHING = SimulatedDraft((), "none", "", 0, None)
 
 
-def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
+def simulate(texts: Iterable[RecordedText], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
     """Play each text alone. Both models have read its prompt at time 0."""
     batch, found = SharedRounds(plan, prices, placement), Simulated(1)
-    for track in tracks:
+    for request in texts:
         batch.clock.seconds = 0.0
-        text = SimulatedText(track, len(track.record), batch)
+        text = SimulatedText(request, request.tokens, batch)
         while text.at < text.end:
             batch.play([text])
         found.requests.append(PlayedRequest(text.end, text.first, batch.clock.seconds, text.rounds))
@@ -55,7 +54,7 @@ def simulate(tracks: Iterable[Track], plan: Plan, prices: CostModel, placement: 
 
 
 def simulate_together(
-    tracks: Sequence[Track],
+    texts: Sequence[RecordedText],
     plan: Plan,
     costs: CostModel,
     users: int,
@@ -77,10 +76,9 @@ def simulate_together(
     batch = SharedRounds(plan, costs, placement, users, shares_branches=shares_branches)
 
     def begin(request: RecordedText, end: int) -> SimulatedText:
-        assert isinstance(request, Track)
         return SimulatedText(request, end, batch)
 
-    return Simulated(users, serve(tracks, begin, batch.step, users, batch.clock).requests)
+    return Simulated(users, serve(texts, begin, batch.step, users, batch.clock).requests)
 
 
 class SharedRounds:
@@ -158,16 +156,13 @@ class SimulatedText(TextAtLoad):
     """One text, as the draft's side sees it. A preparation counts once the next draft is asked for, so the one beside
     the last round does not."""
 
-    def __init__(self, track: Track, end: int, batch: SharedRounds) -> None:
-        super().__init__(track, batch.clock.seconds, end)
-        if end < track.tokens:
-            track = replace(track, written=replace(track.written, room=end))
-        self.policy = SsdPolicy(batch.plan, track.written.ends, track.seed, lambda: ns(self.now_s))
-        self.policy.read(track.written.prompt)
+    def __init__(self, request: RecordedText, end: int, batch: SharedRounds) -> None:
+        super().__init__(request, batch.clock.seconds, end)
+        assert request.written, "hits need the text's tokens"
+        self.written = replace(request.written, room=end) if end < request.tokens else request.written
+        self.policy = SsdPolicy(batch.plan, self.written.ends, request.seed, lambda: ns(self.now_s))
+        self.policy.read(self.written.prompt)
         self.policy.join(batch.state, batch.placement.beside, batch.experience)
-        # Plain SSD uses neither estimates nor echoes, though a track may have been recorded with both.
-        self.track = track if self.policy.has_estimates else replace(track, estimates=(), echoes=())
-        self.written = track.written
         self.batch, self.prices, self.placement = batch, batch.costs, batch.placement
         self.now_s = 0.0  # on the draft's side
         self.free_s = 0.0  # there, before its model drafts in this round
@@ -268,12 +263,22 @@ class SimulatedText(TextAtLoad):
         return self._by_model(length, "hit")
 
     def _grows(self, tokens: int) -> bool:
-        return self.policy.grows(
-            tokens, lambda: math.prod(map(self._corrected, self.track.estimates[self.at][:tokens]))
-        )
+        return self.policy.grows(tokens, lambda: math.prod(map(self._corrected, self._said(self.at)[:tokens])))
 
     def _length(self, longest: int, price: float = 0.0, drafted: int = 0) -> int:
-        return self.track.length(self.at, longest, self._corrected, price, drafted)
+        """Number of tokens that the draft model drafts here: until an end token, until there is no room, or until the
+        chance that all are accepted, by corrected estimates, falls below the price. It does not stop within the first
+        `drafted` tokens."""
+        longest = min(longest, self.request.record.limits[self.at])
+        if not self.policy.has_estimates:
+            return longest
+        return min(longest, worth_keeping(map(self._corrected, self._said(self.at)), price, longest, drafted))
+
+    def _said(self, at: int) -> Sequence[float]:
+        """The classifier's estimates of the tokens of a draft there, if the policy asks one. Behind the end of the text
+        nothing was estimated."""
+        is_known = self.policy.has_estimates and at < self.request.tokens
+        return self.request.seen.row("estimate", at) if is_known else ()
 
     def _corrected(self, estimate: float) -> float:
         return self.policy.recalibration.corrected(estimate)
@@ -292,10 +297,10 @@ class SimulatedText(TextAtLoad):
         return self._by_model(length, source)
 
     def _by_model(self, length: int, source: Origin) -> SimulatedDraft:
-        accepted = min(length, self.track.record.runs[self.at])
+        accepted = min(length, self.request.record.runs[self.at])
         position = self.at + accepted  # behind the text where a stop string ended it within the draft
         is_refused = accepted < length and position < len(self.written.text)
-        refused = self.track.preferred[position][0] if is_refused else None
+        refused = self.request.preferred[position][0] if is_refused else None
         return SimulatedDraft((UNSEEN,) * length, source, "neural" if source == "miss" else "", accepted, refused)
 
     def _draft(self, tokens: int) -> None:
@@ -314,7 +319,7 @@ class SimulatedText(TextAtLoad):
         if not sent.tokens:
             return ChosenOutcomes()
         guesses = self._guesses()
-        echo_lengths = [self._echo_first(k, listed) for k, listed in enumerate(guesses)]
+        echo_lengths = self._put_echoes_first(guesses)
         estimates = [] if sent.chances else self._estimates(len(sent.tokens) + 1)
         chances = self._copied_chances() if sent.chances else [*map(self._corrected, estimates)]
         chosen = self.policy.choose(sent, chances, guesses, echo_lengths)
@@ -323,17 +328,15 @@ class SimulatedText(TextAtLoad):
         return chosen
 
     def _estimates(self, count: int) -> list[float]:
-        """Return the classifier's estimates from here on, if the track has any. Behind the end of a short text nothing
-        was estimated, and nothing is prepared."""
-        if not self.track.estimates:
-            return []
-        known = self.track.estimates[self.at][:count]
-        return [*known, *[0.0] * (count - len(known))]
+        """Return the classifier's estimates from here on, if the policy asks one. Behind the end of a short text
+        nothing was estimated, and nothing is prepared."""
+        known = self._said(self.at)[:count]
+        return [*known, *[0.0] * (count - len(known))] if self.policy.has_estimates else []
 
     def _copied_chances(self) -> list[float]:
         """Return the copier's estimates of the draft, and the classifier's of the draft model's next token."""
-        behind = self.track.estimates[self.at + self.drafted :][:1] if self.track.estimates else []
-        return [*self.sent.chances, self._corrected(behind[0][0]) if behind and behind[0] else 0.0]
+        behind = self._said(self.at + self.drafted)
+        return [*self.sent.chances, self._corrected(behind[0]) if behind else 0.0]
 
     def branch(self, chosen: ChosenOutcomes, rows: int) -> SimulatedPreparation | None:
         """Prepare for these outcomes, in steps of so many rows. An opening that nobody measured is a step."""
@@ -354,7 +357,7 @@ class SimulatedText(TextAtLoad):
     def _guesses(self) -> list[list[int]]:
         """For each accepted count, what may follow. Only one count is real: where the target does not go, tokens that
         cannot be its own stand for the others."""
-        sent, drafted, preferred = self.sent, self.drafted, self.track.preferred
+        sent, drafted, preferred = self.sent, self.drafted, self.request.preferred
         most = max(RANKS, self.policy.planner.most_guesses)
         open_counts = [k + 1 < self._limit and not (k == drafted and self._is_last) for k in range(drafted + 1)]
         known = len(preferred[self.at]) - len(self.written.ends)
@@ -366,20 +369,24 @@ class SimulatedText(TextAtLoad):
             guesses[sent.accepted] = self.policy.guessable(preferred[position], sent.refused)[:most]
         return guesses
 
-    def _echo_first(self, k: int, guesses: list[int]) -> int:
-        """Put the recorded echo where the policy wants it. Returns the length of its context, 0 if it is not put."""
-        position = self.at + k
-        if not self.track.echoes or k > self.sent.accepted or position >= len(self.written.text):
-            return 0
-        echo, length = self.track.echoes[position]
-        drafted = self.track.preferred[position][0] if k < self.drafted else None
-        return length if self.policy.put_echo_first(guesses, echo if length else None, drafted) else 0
+    def _put_echoes_first(self, guesses: Sequence[list[int]]) -> list[int]:
+        """Put the text's echoes where the policy wants them, if it goes by estimates. Returns the lengths of their
+        contexts, 0 for none."""
+        lengths, after = [0] * len(guesses), self.policy.echoes.fork()
+        known = self.written.text[self.at : self.at + self.sent.accepted + 1] if self.policy.has_estimates else ()
+        for k, token in enumerate(known):
+            echo, length = echo_of(after)
+            drafted = self.request.preferred[self.at + k][0] if k < self.drafted else None
+            if self.policy.put_echo_first(guesses[k], echo, drafted):
+                lengths[k] = length
+            after.take(token)
+        return lengths
 
     @property
     def _is_last(self) -> bool:
         """Whether the draft ends with an end token."""
         if self.sent.tokens[-1] == UNSEEN:
-            return self.track.ends_itself(self.at, self.drafted)
+            return self.drafted == self.request.record.limits[self.at] < self._limit
         return self.sent.tokens[-1] in self.written.ends
 
     def accepted(self) -> int:

@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from itertools import takewhile
 
 from decoding.choice import Choice
-from decoding.drafting.records import Written
+from decoding.drafting.records import NOTHING_SEEN, RecordedText, Written
 from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside, undisturbed
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated, Track
+from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.what_if.places import TracedText
 from decoding.ssd.policy.ssd_policy import Plan
@@ -70,7 +70,7 @@ def surer(one: Mapping[int, Stood], other: Mapping[int, Stood]) -> dict[int, Sto
     }
 
 
-def track(text: Sequence[int], places: TracedText, where: Mapping[int, Stood], hopes: bool) -> Track:
+def track(text: Sequence[int], places: TracedText, where: Mapping[int, Stood], hopes: bool) -> RecordedText:
     """Build a track. `hopes`: assume that everything unknown favours the draft."""
     said = [hopes if known is None else known for known in places.said]
     preferred = [
@@ -78,7 +78,7 @@ def track(text: Sequence[int], places: TracedText, where: Mapping[int, Stood], h
         for place, (token, is_right) in enumerate(zip(text, said, strict=True))
     ]
     written = Written(places.prompt_tokens, text, places.room, text[-1:] if places.has_ended else ())
-    return Track(places.record(hopes), places.prompt_length, written=written, preferred=preferred)
+    return replace(places.text(hopes), seen=NOTHING_SEEN, written=written, preferred=preferred)
 
 
 def _listed(token: int, favourite: int | None, stood: Stood | None, hopes: bool) -> tuple[int, ...]:
@@ -93,8 +93,8 @@ def _listed(token: int, favourite: int | None, stood: Stood | None, hopes: bool)
 class SsdTracks:
     """Tracks of every prompt in both cases, and SSD's costs on this machine."""
 
-    refused: Sequence[Track]
-    accepted: Sequence[Track]
+    refused: Sequence[RecordedText]
+    accepted: Sequence[RecordedText]
     undrafted: Sequence[float]  # seconds that autoregressive takes for each text
     prices: CostModel
     is_beside: bool  # the draft ran beside the target
@@ -124,7 +124,7 @@ class SsdTracks:
 
     def can_replay_backup(self, backup: str) -> bool:
         """Whether the traces tell what drafts after a miss. Copies need the prompt's tokens."""
-        return backup == "neural" or all(track.written.prompt for track in self.refused)
+        return backup == "neural" or all(text.written and text.written.prompt for text in self.refused)
 
     def prices_for(self, users: int, costs: CostModel) -> CostModel:
         """Prices for so many users: preparing costs what it did at the largest load that ran and is no larger."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
-from decoding.drafting.source import WORDS, Sight
+from decoding.drafting.source import WORDS
 from decoding.drafting.tree_shapes import RANKS
 
 
@@ -90,9 +90,11 @@ class TracedText:
         miss = start + len(stood)
         self.beyond[miss] = max(tried, self.beyond.get(miss, 0))
 
-    def text(self, record: Record, sees: Sight, hopes: bool) -> RecordedText:
-        """Return the text as a source with this sight sees it."""
-        seen = self.seen(record, sees, hopes)
+    def text(self, hopes: bool) -> RecordedText:
+        """Return the text as sources see it. `hopes`: assume that tokens that nobody drafted would have been accepted,
+        and go on there; otherwise the source stops at the first."""
+        record = self._record(hopes)
+        seen = self._seen(record, hopes)
         return RecordedText(record, self.prompt_length, seen, self._ranked(hopes), self._written)
 
     def _ranked(self, hopes: bool) -> Ranked:
@@ -107,23 +109,21 @@ class TracedText:
         ends = self.tokens[-1:] if self.has_ended else ()
         return Written(self.prompt_tokens, self.tokens, self.room, ends)
 
-    def record(self, hopes: bool) -> Record:
-        """Make a record. `hopes`: assume that tokens that nobody drafted would have been accepted."""
+    def _record(self, hopes: bool) -> Record:
         matches = [hopes if said is None else said for said in self.said]
         tails = {miss: len(self.tails[miss]) for miss in self.ends}
         return Record.of(matches, self.room, tails, self.has_ended)
 
-    def words(self, place: int) -> str:
+    def _words(self, place: int) -> str:
         """Last words before a position."""
         return self.prompt * (place < WORDS) + "".join(self.pieces[max(0, place - WORDS) : place])
 
-    def seen(self, record: Record, sees: Sight, hopes: bool) -> Seen:
-        """Return what a source with this sight may see of the text. At the first token that no run drafted, the source
-        stops; with `hopes`, it goes on. Confidence stands for leads and for a classifier's estimates, which traces do
-        not hold at each position."""
+    def _seen(self, record: Record, hopes: bool) -> Seen:
+        """Return what a source may see of the text. Confidence stands for leads and for a classifier's estimates, which
+        traces do not hold at each position."""
 
-        def row(start: int) -> Sequence[float]:
+        def row(sees: str, start: int) -> Sequence[float]:
             miss = start + record.runs[start]
             return [*self.confidence[start : miss + 1], *self.tails.get(miss, ())]
 
-        return Seen(row, self.words, is_whole=not hopes or sees == "nothing")
+        return Seen(row, self._words, is_whole=not hopes)

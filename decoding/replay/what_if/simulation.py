@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from decoding.choice import Choice, choose
-from decoding.drafting.records import Record, RecordedText
-from decoding.drafting.source import Judging, Sight, Source
+from decoding.drafting.records import RecordedText
+from decoding.drafting.source import Judging, Source
 from decoding.drafting.strategy import LONGEST
 from decoding.measure.intervals import Interval, ratio_interval
 from decoding.prices.cost_model import CostModel
@@ -51,18 +51,12 @@ class RecordedComparison:
         return self.judges.get(choice.classifier or "")
 
     @cached_property
-    def if_refused(self) -> list[tuple[TracedText, Record]]:
-        return [(places, places.record(hopes=False)) for places in self.prompts]
+    def if_refused(self) -> list[RecordedText]:
+        return [places.text(hopes=False) for places in self.prompts]
 
     @cached_property
-    def if_accepted(self) -> list[tuple[TracedText, Record]]:
-        return [(places, places.record(hopes=True)) for places in self.prompts]
-
-    def texts(self, sees: Sight, hopes: bool) -> list[RecordedText]:
-        """Return the texts as a source with this sight sees them. `hopes`: assume that tokens that nobody drafted would
-        have been accepted."""
-        known = self.if_accepted if hopes else self.if_refused
-        return [places.text(record, sees, hopes) for places, record in known]
+    def if_accepted(self) -> list[RecordedText]:
+        return [places.text(hopes=True) for places in self.prompts]
 
     def undrafted(self, tokens: int) -> float:
         """Seconds that autoregressive takes for so many tokens, at the same costs."""
@@ -149,9 +143,9 @@ def simulate(found: RecordedComparison, choice: Choice, users: int = 1) -> Simul
         return _ahead(found, choice, users)
     if users == 1:
         return _alone(found, lambda: choice.sources(found.judge(choice)), is_known=choice.spec.copies_only)
-    refused = _play(found, choice, users, False)
-    accepted = refused if choice.spec.copies_only else _play(found, choice, users, True)
-    undrafted = _ends(_play(found, choose(BASELINE), users, False))
+    refused = _play(found, choice, users, found.if_refused)
+    accepted = refused if choice.spec.copies_only else _play(found, choice, users, found.if_accepted)
+    undrafted = _ends(_play(found, choose(BASELINE), users, found.if_refused))
     return Simulation(users, found.widest.get(users), undrafted, refused, accepted)
 
 
@@ -165,20 +159,19 @@ def _alone(
     """Simulate one user, whose prompts have been read. Each case has sources of its own, as their texts may share what
     they learn. `is_known`: the text tells all that is drafted."""
 
-    def run(hopes: bool) -> PlayedRun:
-        source = sources()
-        played = play_each(found.texts(source().sees, hopes), source, found.costs)
+    def run(texts: Sequence[RecordedText]) -> PlayedRun:
+        played = play_each(texts, sources(), found.costs)
         return PlayedRun(
             1, [PlayedRequest(one.tokens, 0.0, found.costs.seconds(one), rounds) for one, rounds in played]
         )
 
-    refused = run(False)
+    refused = run(found.if_refused)
     undrafted = [found.undrafted(request.tokens) for request in refused.requests]
-    return Simulation(1, found.widest[1], undrafted, refused, refused if is_known else run(True))
+    return Simulation(1, found.widest[1], undrafted, refused, refused if is_known else run(found.if_accepted))
 
 
-def _play(found: RecordedComparison, choice: Choice, users: int, hopes: bool) -> PlayedRun:
-    texts, source = found.texts(choice.sees, hopes), choice.sources(found.judge(choice))
+def _play(found: RecordedComparison, choice: Choice, users: int, texts: Sequence[RecordedText]) -> PlayedRun:
+    source = choice.sources(found.judge(choice))
     return play(texts, source, found.costs, users, drafts=choice.spec.needs_draft)
 
 

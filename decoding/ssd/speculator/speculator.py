@@ -17,6 +17,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
+from decoding.choice import Choice
 from decoding.core.batch_state import BatchState
 from decoding.core.drafter import Draft
 from decoding.dice import chance
@@ -520,6 +521,12 @@ class Speculator:
             end_ns=ended_ns,
         )
         return result
+
+
+def plan_of(choice: Choice, vocab: int, classifier: DraftClassifier | None) -> Plan:
+    """The plan of a choice that prepares ahead. The classifier counts only if the strategy asks one."""
+    assert choice.ahead, f"{choice.label} prepares nothing ahead"
+    return plan_for(choice.ahead, vocab, None if choice.classifier is None else classifier)
 
 
 def plan_for(settings: SpeculatorSettings, vocab: int, classifier: DraftClassifier | None = None) -> Plan:

@@ -54,6 +54,7 @@ def test_a_run_is_a_strategy_at_one_load_lightest_first_and_a_clone_asks_for_the
     assert shown["slo"] == {"ttft_ms": 500.0, "tpot_ms": 50.0} and shown["job"]["total_count"] == 36
     assert [run.choice.load for run in Run.objects.all()][::2] == [ONE, Load(4), Load(rate=2.5)]
     clone = f"{shown['id']}/clone/"
+    Run.objects.filter(strategy="static").update(params={"lookahead": 4, "of an earlier version": False})
     again = post(world, {}, clone).json()
     assert [run["label"] for run in again["runs"]] == [run["label"] for run in shown["runs"]]
     assert (again["slo"], again["cloned_from"]) == (shown["slo"], shown["id"]) and again["job"]["queue"] == "cpu"

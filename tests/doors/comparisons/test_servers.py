@@ -12,8 +12,8 @@ from webapp.jobs.models import Job
 from webapp.sharing import services as sharing
 
 
-def server(name="theirs", **params):
-    return {"strategy": "server", "params": {"name": name, **params}}
+def server(name="theirs"):
+    return {"strategy": "server", "params": {"name": name}}
 
 
 def post(world, body):
@@ -25,7 +25,6 @@ def test_what_a_server_cannot_do_is_refused_before_the_launch(world, by, ready):
     make.endpoint(world.actor(world.charlie), "elsewhere")
     for strategy, sampling, told in (
         (server("elsewhere"), {}, "no server"),
-        (server(speculation="off"), {}, "vLLM cannot switch speculation for one request"),
         (server("plain"), {"ignore_eos": True}, "OpenAI completions cannot ignore the end token"),
     ):
         answer = post(world, make.body(*ready, strategies=[strategy], sampling={"max_new_tokens": 8, **sampling}))
@@ -56,19 +55,20 @@ def test_servers_alone_need_no_pair_and_their_first_is_the_baseline(world, by, r
 
 def test_the_form_offers_the_teams_servers_and_launches_with_a_pair_or_without_one(world, by, ready):
     theirs, page = make.endpoint(by), world.page(world.bob)
+    make.endpoint(by, "others")
     made_of = {"pair": str(ready[0].pk), "dataset": str(ready[1].pk)}
-    page.post("/comparisons/new/", {**made_of, "server": ["theirs as-started", "theirs off"], "launch": ""})
+    page.post("/comparisons/new/", {**made_of, "server": ["theirs", "others"], "launch": ""})
     comparison = Comparison.objects.get()
     theirs.refresh_from_db()
-    assert theirs.frozen and theirs.runs.count() == 2
-    assert [run.label for run in comparison.runs.all()][1:] == ["server:theirs", "server:theirs,speculation=off"]
+    assert theirs.frozen and theirs.runs.count() == 1
+    assert [run.label for run in comparison.runs.all()][1:] == ["server:theirs", "server:others"]
     cloned = page.get(f"/comparisons/new/?clone={comparison.pk}").content.decode()
-    assert re.findall(r'value="theirs (\S+)"\s+checked', cloned) == ["as-started", "off"]
+    assert re.findall(r'name="server" value="(\w+)" checked', cloned) == ["others", "theirs"]
 
     make.pair(by, "another")
     shown = page.get("/comparisons/new/?strategies=autoregressive,server:theirs").content.decode()
-    assert re.search(r'value="theirs as-started"\s+checked', shown)
-    asked = {"dataset": str(ready[1].pk), "use": "autoregressive", "server": "theirs as-started"}
+    assert 'value="theirs" checked' in shown
+    asked = {"dataset": str(ready[1].pk), "use": "autoregressive", "server": "theirs"}
     assert "server:theirs</p>" in page.post("/comparisons/new/", asked).content.decode()
     page.post("/comparisons/new/", {**asked, "launch": ""})
     alone = Comparison.objects.exclude(pk=comparison.pk).get()

@@ -3,15 +3,9 @@ waits, and nobody slips in between."""
 
 from __future__ import annotations
 
-import threading
-
 import pytest
-from django.db import connection
 
 from tests.kit import make
-from webapp.accounts import services as accounts
-from webapp.accounts.actor import of_user
-from webapp.accounts.models import User
 from webapp.comparisons.kinds import COMPARISON
 from webapp.jobs import line, services
 from webapp.jobs.models import Job, Pause, Queue
@@ -94,29 +88,3 @@ def test_ssd_beside_a_gpu_is_such_a_job(world, by, queue, strategy, count):
     body = make.body(make.pair(by), make.dataset(by), strategies=[strategy], queue=queue)
     assert world.script("submit").post("/api/v1/comparisons/", body).status_code == 202
     assert Job.objects.get(kind=COMPARISON.slug).device_count == count
-
-
-@pytest.mark.django_db(transaction=True)
-def test_of_two_who_claim_at_once_only_one_gets_the_cores():
-    alice = User.objects.create(username="alice")
-    accounts.create_team(name="lab", by=alice)
-    for name in ("gpu", "cpu"):
-        services.announce(name=f"{name}-1", queues=[name], devices=[name], versions={}, machine="here")
-    together = threading.Barrier(2)
-    claimed: dict[str, Job | None] = {}
-
-    def look(name: str) -> None:
-        together.wait()
-        claimed[name] = claim(name)
-        connection.close()
-
-    for _ in range(20):
-        Job.objects.all().delete()
-        for queue, count in ((Queue.CPU, 1), (Queue.GPU, 2)):
-            enqueue(of_user(alice), queue, device_count=count)
-        racers = [threading.Thread(target=look, args=(name,)) for name in ("gpu-1", "cpu-1")]
-        for racer in racers:
-            racer.start()
-        for racer in racers:
-            racer.join()
-        assert sum(job is not None for job in claimed.values()) == 1

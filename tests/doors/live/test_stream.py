@@ -6,13 +6,15 @@ from typing import Any
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.utils import timezone
 
 from tests.kit import make
 from webapp.comparisons import services, trace
 from webapp.comparisons.models import Sample, TraceChunk
-from webapp.core import subscriptions
+from webapp.core import news
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
+from webapp.live.watch import Watch
 
 ALL_TOLD = (1000, "The comparison is over and all of it was told.")
 
@@ -52,8 +54,17 @@ async def test_who_joins_late_is_told_everything_and_then_what_comes(sample, bob
     assert bob.heard("events")[0]["words"] == {"1": "a", "4": "a"}
 
 
-async def test_a_lost_nudge_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
-    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 0.2)
+async def test_a_move_of_the_job_is_told_at_once(comparison, monkeypatch, bob):
+    monkeypatch.setattr(news, "LOOK_AGAIN", 3600)
+    await bob.open()
+    await bob.until(lambda bob: bob.heard("comparison"))
+    await sync_to_async(jobs.claim)(worker="w1", queues=["cpu"])
+    await bob.until(lambda bob: bob.heard("comparison")[-1]["state"] == "running")
+    await bob.leave()
+
+
+async def test_a_lost_announcement_costs_a_moment_and_nothing_else(sample, monkeypatch, bob):
+    monkeypatch.setattr(news, "LOOK_AGAIN", 0.2)
     await bob.open()
     await bob.until(lambda bob: bob.heard("samples"))
     chunk = TraceChunk(sample=sample, first_seq=1, last_seq=2, events=events(1, 2))
@@ -72,6 +83,14 @@ async def test_the_line_is_closed_after_the_last_event_of_all(comparison, job, s
     assert bob.seqs(sample) == [1, 2, 3]
     assert bob.frames[-1] == {"t": "finished"}
     assert bob.heard("comparison")[-1]["sentence"] == "The rest was not wanted."
+
+
+def test_a_sample_that_ended_shortly_before_a_watch_and_became_visible_after_it_is_told_whole(comparison, job, sample):
+    trace.append(sample=sample, first_seq=1, events=events(1, 3))
+    numbers = make.numbers_of(sample.run, sample.prompt)
+    services.finish_sample(job=job, sample=sample, last_seq=3, numbers=numbers)
+    watch = Watch(comparison.pk, job.pk, since=timezone.now())
+    assert {"events", "complete"} <= {frame["t"] for frame in watch.news()}
 
 
 async def test_a_sample_that_began_and_ended_unseen_is_told_too(comparison, job, sample, bob):

@@ -19,7 +19,7 @@ from tests.kit.live import PATIENCE, run, session_of
 from webapp.accounts.models import Membership, User
 from webapp.comparisons import trace
 from webapp.comparisons.models import Comparison, Sample
-from webapp.core import conditions, holding, subscriptions
+from webapp.core import conditions, holding, news
 from webapp.core.waiting import AT_WORK
 from webapp.jobs import log, services
 from webapp.jobs.models import Job
@@ -83,7 +83,7 @@ def held() -> int:
 
 
 def listeners() -> int:
-    return sum(len(one.readers) for its in subscriptions._subscriptions.values() for one in its.values())
+    return sum(len(one.readers) for its in news._subscriptions.values() for one in its.values())
 
 
 async def waiting(*askings: Asking) -> None:
@@ -123,7 +123,7 @@ def new_in(body: dict[str, Any]) -> list[int]:
 async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_that_nothing_is_new(
     world, job, sample, roads, monkeypatch
 ):
-    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 3600)
+    monkeypatch.setattr(news, "LOOK_AGAIN", 3600)
     askings = {road: Asking(address, world.bob) for road, address in roads.items()}
     await waiting(*askings.values())
     await sync_to_async(write_more)(job, sample)

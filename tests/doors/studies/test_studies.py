@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 import json
 import re
 
 import pytest
 
 from decoding.drafting.records import Record
-from decoding.public import STRATEGIES, card_in_the_box, paying
+from decoding.public import STRATEGIES, card_in_the_box
 from decoding.replay.oracle import analyse
 from tests.kit import make
 from webapp.accounts.models import AuditEntry
@@ -183,20 +182,6 @@ def test_a_plan_is_handed_to_the_form_of_a_comparison_whole_and_marks_the_settin
     assert labels == ["autoregressive", *ranked]
 
 
-def test_a_plan_for_several_users_shows_the_best_settings_by_load_and_what_to_set(world, by, ready):
-    study = make.study(by, PLAN, pair=ready[0], dataset=ready[1])
-    at_load = study.document["at_load"]
-    shown = page_of(world, study)
-    assert "4 at once" in shown and at_load["planned"] in shown and "--spec-draft-n-max" in shown
-    assert all(html.escape(paying(crossover)) in shown for crossover in at_load["crossovers"])
-    study.document["at_load"] = {**at_load, "elsewhere": []}
-    study.save()
-    assert "no fixed lookahead and no copy is a gain" in page_of(world, study)
-    study.document["at_load"] = None  # made for one user
-    study.save()
-    assert "At several users at once" not in page_of(world, study)
-
-
 def test_a_plan_that_gained_nothing_does_not_boast():
     row = {"strategy": "static", "params": {"lookahead": 2}, "speedup": 1.4, "role": "ranked"}
     for measured, begins, is_advised in (
@@ -218,18 +203,6 @@ def test_what_a_strategy_gains_by_the_order_of_requests_is_said_below_the_table(
     for document, times in ((found, 0), (more, 1)):
         study = make.study(by, kind, document, pair=ready[0], dataset=ready[1], card=card)
         assert page_of(world, study).count(BY_ORDER) == times
-
-
-def test_the_page_of_a_projection_says_that_it_is_simulated_and_shows_every_batch(world, by, ready):
-    study = make.study(by, PROJECTION, pair=ready[0], dataset=ready[1], card="llama-70b-1b-h100")
-    shown = page_of(world, study)
-    for words in ("On Llama 70B with 1B on 4 + 1 H100,", "Nothing was measured on that machine.", "best-map",
-                  "One text at a time", "16 texts at once", "arXiv 2603.03251", "published"):  # fmt: skip
-        assert words in shown
-    assert all(f"<code>{slug}</code> ({why})" in shown for slug, why in study.found("left_out").items())
-    study.document["map"] = None  # without a draft
-    study.save()
-    assert "best-map" not in page_of(world, study)
 
 
 def test_a_draft_beside_the_target_that_gains_nothing_is_not_praised():

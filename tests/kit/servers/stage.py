@@ -59,8 +59,8 @@ def truthful(dialect: str) -> Script:
     return speaking(dialect, honest, LETTERS.decode)
 
 
-def server_choice(**params: object) -> Choice:
-    return choose("server", {"name": "it", **params})
+def server_choice() -> Choice:
+    return choose("server", {"name": "it"})
 
 
 def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
@@ -94,10 +94,9 @@ def answers_of(
     tokenizer: Tokenizer | None,
     sampling: Sampling = GREEDY,
     load: Load = ONE,
-    choice: Choice | None = None,
 ) -> Told:
     """Ask for texts, with ids where there is a tokenizer."""
-    chosen, ending = choice or server_choice(), Ending((), (), tokenizer.decode if tokenizer else None)
+    chosen, ending = server_choice(), Ending((), (), tokenizer.decode if tokenizer else None)
     requests = [
         Request(chosen, tokenizer.encode(text) if tokenizer else [], sampling, seed, ending, text)
         for seed, text in enumerate(texts)

@@ -108,16 +108,20 @@ def open_page(chromium: Any, address: str, world: Any) -> Iterator[Callable[...,
     assert complaints == []
 
 
+@pytest.fixture
+def hands(transactional_db: Any) -> Iterator[Callable[..., Any]]:
+    """Act in a thread of its own, because Django must not meet Playwright's loop."""
+    with ThreadPoolExecutor(1) as pool:
+        yield lambda act, *arguments, **named: pool.submit(act, *arguments, **named).result()
+        pool.submit(connections.close_all).result()
+
+
 class Worker:
-    """A worker that decodes by playing golden traces, in a thread of its own, because Django must not meet Playwright's
-    loop."""
+    """A worker that decodes by playing golden traces."""
 
-    def __init__(self, ask: Callable[[], Comparison]) -> None:
-        self.pool = ThreadPoolExecutor(1)
-        self.comparison = self.does(ask)
-
-    def does(self, act: Callable[..., Any], *arguments: Any, **named: Any) -> Any:
-        return self.pool.submit(lambda: act(*arguments, **named)).result()
+    def __init__(self, does: Callable[..., Any], ask: Callable[[], Comparison]) -> None:
+        self.does = does
+        self.comparison = does(ask)
 
     def claim(self) -> None:
         self.job = self.does(jobs.claim, worker="w1", queues=["cpu"])
@@ -141,7 +145,6 @@ class Worker:
         while self.left:
             self.begin().finish()
         self.does(jobs.succeed, job=self.job)
-        self.does(trace.nudge, self.comparison.pk)
 
 
 class Sample:
@@ -184,20 +187,15 @@ class Sample:
 
 
 @pytest.fixture
-def employ(transactional_db: Any) -> Iterator[Callable[..., Worker]]:
+def employ(hands: Callable[..., Any]) -> Callable[..., Worker]:
     """A worker for the comparison that a function finds or makes."""
-    hired: list[Worker] = []
 
     def one(ask: Callable[[], Comparison]) -> Worker:
-        worker = Worker(ask)
-        hired.append(worker)
-        worker.does(lambda: Job.objects.exclude(pk=worker.comparison.job.pk).delete())
+        worker = Worker(hands, ask)
+        hands(lambda: Job.objects.exclude(pk=worker.comparison.job.pk).delete())
         return worker
 
-    yield one
-    for worker in hired:
-        worker.does(connections.close_all)
-        worker.pool.shutdown()
+    return one
 
 
 @pytest.fixture

@@ -4,10 +4,8 @@ second page is dark. Set DRAFTHOUSE_SHOTS to a folder and it leaves a picture of
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connections
 from django.urls import reverse
 from playwright.sync_api import expect
 
@@ -32,10 +30,8 @@ REFUSED = {"not-found": "/nowhere/", "gone": "/shared/no-such-link/"}
 
 
 @pytest.fixture
-def addresses(transactional_db, world):
-    with ThreadPoolExecutor(1) as pool:  # a thread of its own, because Django must not meet Playwright's loop
-        yield pool.submit(lambda: {**pages(world), **others(world), **REFUSED, "sign-in": "/sign-in/"}).result()
-        pool.submit(connections.close_all).result()
+def addresses(hands, world):
+    return hands(lambda: {**pages(world), **others(world), **REFUSED, "sign-in": "/sign-in/"})
 
 
 def others(world) -> dict[str, str]:

@@ -135,8 +135,8 @@ def test_a_copied_comparison_is_the_one_that_the_form_launches_whatever_was_edit
     page = open_page("/comparisons/new/", **CLIPBOARD)
     page.evaluate("for (const fold of document.querySelectorAll('form[data-api] details')) fold.open = true")
     page.uncheck("[name=use][value=heuristic]")
-    page.check("[name=use][value=threshold]")
-    for name in ("ignore_eos", "threshold.adaptive"):
+    page.check("[name=use][value=suffix]")
+    for name in ("ignore_eos", "suffix.memory"):
         page.check(f"[name='{name}'][type=checkbox]")
     for name, choice in (("split", "test"), ("dice", "ratio")):
         page.select_option(f"[name={name}]", choice)
@@ -159,7 +159,7 @@ def test_a_copied_comparison_is_the_one_that_the_form_launches_whatever_was_edit
         asked(Comparison.objects.get(pk=pk)) for pk in (json.loads(sent.stdout)["id"], page.url.split("/")[4])
     )
     assert scripted == launched
-    assert "adaptive=true" in str(launched) and launched[2] == 2
+    assert "memory=true" in str(launched) and launched[2] == 2
     page.wait_for_load_state("networkidle")
 
 
@@ -175,7 +175,7 @@ def test_the_form_of_a_comparison_follows_what_is_chosen_and_keeps_what_was_unfo
     page.select_option("[name=dataset]", label="prompts")
     page.fill("[name=limit]", "4")
     expect(plan).to_contain_text("× 4 prompts")
-    theirs = page.locator("[name=server][value='theirs as-started']")
+    theirs = page.locator("[name=server][value='theirs']")
     page.click("#servers summary")
     theirs.check()
     expect(plan).to_contain_text("server:theirs")

@@ -4,11 +4,8 @@ their tables, on a phone and in the dark."""
 from __future__ import annotations
 
 import re
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import pytest
-from django.db import connections
 from playwright.sync_api import expect
 
 from tests.kit import make
@@ -20,19 +17,6 @@ from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Study
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-@pytest.fixture
-def hands():
-    """A thread of its own, because Django must not meet Playwright's loop."""
-    pool = ThreadPoolExecutor(1)
-
-    def does(act, *arguments, **named) -> Any:
-        return pool.submit(lambda: act(*arguments, **named)).result()
-
-    yield does
-    does(connections.close_all)
-    pool.shutdown()
 
 
 @pytest.fixture

@@ -5,13 +5,12 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from django.db import connections
 from playwright.sync_api import expect
 
 from tests.kit.stores import bucket, s3_server  # noqa: F401
+from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from worker.attempt import Attempt
 from worker.jobs import unpack
@@ -31,20 +30,11 @@ def add(page) -> None:
     expect(page.locator("h1")).to_have_text("p")
 
 
-@pytest.fixture
-def work():
-    """Unpack waiting uploads in a thread that is not Playwright's."""
-
-    def do_it() -> None:
-        hold = Hold(jobs.claim(worker="w1", queues=["light"]))
-        try:
-            unpack.work(Attempt(hold, engine=None))
-            jobs.succeed(job=hold.job)
-        finally:
-            connections.close_all()
-
-    with ThreadPoolExecutor(1) as hands:
-        yield lambda: hands.submit(do_it)
+def unpack_one() -> None:
+    """Unpack a waiting upload as a worker does."""
+    hold = Hold(jobs.claim(worker="w1", queues=["light"]))
+    unpack.work(Attempt(hold, engine=None))
+    jobs.succeed(job=hold.job)
 
 
 def test_a_file_goes_straight_to_the_bucket_where_there_is_one(open_page, bucket, settings):  # noqa: F811
@@ -62,7 +52,7 @@ def test_a_file_goes_straight_to_the_bucket_where_there_is_one(open_page, bucket
     add(page)
 
 
-def test_an_archive_is_unpacked_or_refused_while_the_page_waits(open_page, work):
+def test_an_archive_is_unpacked_or_refused_while_the_page_waits(open_page, hands):
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("p.txt", "one\ntwo\n")
@@ -71,11 +61,12 @@ def test_an_archive_is_unpacked_or_refused_while_the_page_waits(open_page, work)
     told = page.locator("[data-told]")
     choose(page, "p.zip", packed.getvalue())
     expect(told).to_have_text("sent; being unpacked")
-    work().result()
+    hands(unpack_one)
     expect(told).to_have_text("sent and checked")
     page.set_input_files(FILES, [{"name": "q.zip", "mimeType": "application/zip", "buffer": b"no archive"}])
     expect(told).to_have_text("sent; being unpacked")
-    assert "cannot be unpacked" in str(work().exception())
+    with pytest.raises(Invalid, match="cannot be unpacked"):
+        hands(unpack_one)
     expect(page.locator("[data-wrong]")).to_have_text(re.compile("The archive q.zip cannot be unpacked"))
     add(page)
 

@@ -1,9 +1,10 @@
-"""Checks of the compose file that need no Docker engine."""
+"""Checks of the files for containers and systemd that need no Docker engine."""
 
 from __future__ import annotations
 
 import importlib.util
 import re
+import shutil
 import subprocess
 from itertools import pairwise
 from pathlib import Path
@@ -98,3 +99,41 @@ def test_proxies_end_what_a_client_claims_keep_metrics_inside_and_log_no_address
     assert not re.search(r"\$(request|request_uri|uri|args|http_\w+)\b", logged[1])
     caddy = (ROOT / "docker" / "proxy" / "Caddyfile").read_text()
     assert all(line in caddy for line in ("header_up -Forwarded", "respond /metrics 404", "request>uri delete"))
+
+
+PROGRAM = {
+    "CHANGELOG.md", "LICENSE", "decoding", "docs", "manage.py", "package-lock.json", "package.json",
+    "requirements-web.txt", "requirements.txt", "starter/defaults.json", "starter/pair", "starter/prompts", "static",
+    "templates", "webapp", "worker",
+}  # fmt: skip
+SECRET = {"**/.*", "**/secrets", "**/*.key", "**/*.pem", "**/*.sqlite3*", "**/__pycache__", "static/vendor"}
+
+
+def test_the_program_reaches_an_image_and_no_secret_in_its_folders_does() -> None:
+    """Docker lets the last rule that fits decide: first nothing, then the program, then never a secret."""
+    lines = (ROOT / ".dockerignore").read_text().splitlines()
+    nothing, *rules = [line for line in lines if line and not line.startswith("#")]
+    assert nothing == "*"
+    assert {rule.removeprefix("!") for rule in rules[: len(PROGRAM)]} == PROGRAM
+    never = rules[len(PROGRAM) :]
+    assert {*never} >= SECRET and not any(rule.startswith("!") for rule in never)
+
+
+def test_git_never_takes_a_secret() -> None:
+    for name in (".env", ".env.production", "secrets/postgres_password", "tls.key", "tls.pem"):
+        assert subprocess.run(["git", "check-ignore", "--quiet", name], cwd=ROOT).returncode in (0, 128)  # no checkout
+
+
+UNITS = sorted((ROOT / "docker" / "systemd").iterdir())
+
+
+def test_units_start_modules_that_are_there_and_systemd_finds_nothing_wrong_with_them(tmp_path: Path) -> None:
+    """Installed in this checkout, because systemd looks whether the programs are there."""
+    started = {module for unit in UNITS for module in re.findall(r"^ExecStart=\S+ -m (\S+)", unit.read_text(), re.M)}
+    assert len(started) == 4 and all(map(importlib.util.find_spec, started))
+    for unit in UNITS:
+        (tmp_path / unit.name).write_text(unit.read_text().replace("/opt/drafthouse", str(ROOT)))
+    if shutil.which("systemd-analyze"):
+        command = ["systemd-analyze", "verify", *map(str, sorted(tmp_path.iterdir()))]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert (done.returncode, done.stderr) == (0, "")

@@ -1,6 +1,9 @@
 """Command for tests, beyond running them: it names unsteady tests, takes few in a quick run, and shows the dearest."""
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -78,3 +81,15 @@ def test_a_run_shows_how_far_it_is_what_fails_and_which_tests_were_slow_with_the
     assert "failed: test_some.py::test_1" in told
     table = told[next(number for number, line in enumerate(told) if "slowest tests of 3" in line) + 1 :]
     assert re.fullmatch(r" +0\.[5-9]\d test_some.py::test_2", table[0]), table[:3]
+
+
+def test_the_last_line_says_what_was_skipped_and_ci_fails_then(tmp_path):
+    two = "import pytest\n@pytest.mark.browser\n@pytest.mark.parametrize('n', [1, 2])\ndef test_page(n): assert False\n"
+    (tmp_path / "test_pages.py").write_text(two)
+    settings = {"CI": "true", "DRAFTHOUSE_CHROMIUM": "none", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.conftest", "-p", "xdist", "-n", "2"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), **settings}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 1 and "2 skipped" in done.stdout, done.stdout
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("2 tests were skipped: Chromium is not on this machine. With CI=true that is a failure.")

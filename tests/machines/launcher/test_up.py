@@ -8,13 +8,10 @@ import random
 import signal
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
-import redis
-from celery import Celery
 
 from tests.kit.up import DEADLINE, Up, add_pair, launched, until
 from worker import gauges
@@ -100,56 +97,7 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, token: st
     assert "libtorch" not in maps, "a worker needs no torch of its own, neither its memory nor the time to load it"
 
 
-def test_a_flushed_broker_that_nobody_reaches_is_replaced_and_doubled_messages_cost_nothing(up: Up, token: str) -> None:
-    """Pages, limits, scheduler and worker find the new one: a job is taken at once, and its page is told."""
-    socket_path, before = up.data / "valkey" / "valkey.sock", up.pid_of("valkey-server")
-    with redis.Redis(unix_socket_path=str(socket_path)) as broker:
-        broker.flushall()
-    socket_path.unlink()
-    until(lambda: up.find("valkey-server") not in (before, None), "another broker")
-    made = until(lambda: answered(up, token), "pages that reach it")
-    sender = Celery(broker=f"redis+socket://{socket_path}", set_as_current=False)
-    with sender.connection_for_write() as line:
-        for _ in range(5):
-            sender.send_task("drafthouse.look", queue="cpu", connection=line, ignore_result=True)
-    job = f"jobs/{made['job']['id']}/"
-    until(lambda: up.patiently(job, token)["state"] == "succeeded", "the end of the job")
-    assert up.call(job, token)["attempt"] == 1
-    assert up.call(f"samples/?comparison={made['id']}", token)["count"] == 2
-    assert "DeprecationWarning" not in up.said, "Celery's worries are none of the operator's"
-
-
-def answered(up: Up, token: str) -> Any:
-    with suppress(OSError):
-        return launched(up, token, limit=1)
-
-
 # The light worker beside ---------------------------------------------------------------------------------------------
-
-
-def state(up: Up, token: str, address: str) -> str:
-    return str(up.call(address, token)["state"])
-
-
-@contextmanager
-def held(pid: int) -> Iterator[None]:
-    os.kill(pid, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        os.kill(pid, signal.SIGCONT)
-
-
-@contextmanager
-def comparison_under_way(up: Up, token: str) -> Iterator[str]:
-    """The address of its job. Its engine stands still meanwhile, so that it does not end."""
-    job = f"jobs/{launched(up, token)['job']['id']}/"
-    until(lambda: up.call(job, token)["done_count"] > 1, "a few samples")
-    worker = up.pid_of(MEASURING)
-    (engine,) = (pid for pid in gauges.family(worker) if "worker.engine" in up.family().get(pid, ""))
-    with held(engine):
-        yield job
-    until(lambda: state(up, token, job) == "succeeded", "the end of the comparison")
 
 
 def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, token: str) -> None:
@@ -161,16 +109,6 @@ def test_the_worker_beside_is_niced_loads_no_torch_and_keeps_no_engine(up: Up, t
     session = Path(f"/proc/{worker}/autogroup")
     assert not session.exists() or session.read_text().endswith(f"nice {niceness}\n")
     assert "libtorch" not in Path(f"/proc/{worker}/maps").read_text()
-
-
-def test_tokens_are_counted_while_a_comparison_runs(up: Up, token: str) -> None:
-    with comparison_under_way(up, token) as job:
-        [pair] = (one["id"] for one in up.call("pairs/", token)["results"] if one["name"] == "small")
-        [words] = (one["id"] for one in up.call("datasets/", token)["results"] if one["name"] == "words")
-        up.call(f"datasets/{words}/token-lengths/", token, {"pair": pair})
-        counts = f"datasets/{words}/token-lengths/?pair={pair}"
-        until(lambda: up.call(counts, token)["results"][0]["document"], "the count")
-        assert state(up, token, job) == "running"
 
 
 def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, token: str) -> None:

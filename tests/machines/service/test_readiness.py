@@ -13,8 +13,6 @@ import pytest
 from asgiref.sync import async_to_sync
 from django.core.asgi import get_asgi_application
 from django.core.management import call_command
-from django.db import connection
-from django.db.migrations.recorder import MigrationRecorder
 
 from tests.kit.stores import bucket, s3_server  # noqa: F401
 from webapp.config import readiness, status
@@ -78,20 +76,6 @@ def test_without_the_store_the_rest_is_served_and_the_reason_is_told(db, setting
     assert (told["ready"], told["degraded"]) == (True, True)
     assert "(NoSuchBucket). Ask the operator to check the name of the bucket" in told["reason"]
     assert any("(NoSuchBucket)" in warning for warning in status.system()["warnings"])
-
-
-def test_a_machine_whose_static_files_are_not_collected_serves_no_page(db, settings, tmp_path):
-    settings.STATIC_ROOT = tmp_path
-    settings.STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}
-    assert "worker.supervisor.prepare" in amiss()["static"]
-
-
-def test_a_database_of_a_newer_drafthouse_is_refused(transactional_db):
-    MigrationRecorder(connection).record_applied("jobs", "9999_of_tomorrow")
-    try:
-        assert "made by a newer Drafthouse" in amiss()["database"] and "jobs.9999_of_tomorrow" in amiss()["database"]
-    finally:
-        MigrationRecorder(connection).record_unapplied("jobs", "9999_of_tomorrow")
 
 
 def test_a_machine_with_other_secrets_is_refused_and_told_which_to_copy(transactional_db, settings):

@@ -6,7 +6,6 @@ import dataclasses
 import math
 import os
 import signal
-import threading
 import time
 from typing import NoReturn
 
@@ -19,7 +18,6 @@ from decoding.measure.sample import Audit, sample_from_events
 from decoding.trace.events import Finished, Started, Verified
 from tests.kit import make
 from tests.kit.comparisons import is_whole, state, succeeded
-from tests.kit.processes import DEADLINE
 from tests.machines.worker.orders import LosesItsGpu
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
@@ -224,34 +222,6 @@ def test_a_worker_that_goes_home_gives_its_job_back(launch, make_worker, engine)
     assert state(comparison) == "queued"
     assert "was stopped; what it had finished is kept" in comparison.job.reason
     assert finished() == Sample.objects.count()
-
-
-def test_the_database_may_be_busy_for_a_while(launch, make_worker, engine):
-    """Another program holds it; meanwhile the engine goes on, and what it says waits."""
-    comparison = launch(texts=3, tokens=32)
-    is_held = threading.Event()
-
-    def occupy() -> None:
-        with connection.cursor() as cursor:
-            is_sqlite = connection.vendor == "sqlite"
-            cursor.execute("BEGIN EXCLUSIVE" if is_sqlite else "BEGIN; LOCK TABLE comparisons_sample")
-            is_held.set()
-            time.sleep(1.0)  # the absence itself; nothing is waited for
-            cursor.execute("ROLLBACK")
-        connection.close()
-
-    other = threading.Thread(target=occupy)
-
-    def meanwhile() -> None:
-        other.start()
-        assert is_held.wait(DEADLINE)
-        engine.go_on()
-
-    engine.after(1, meanwhile)
-    make_worker().look()
-    other.join()
-    assert state(comparison) == "succeeded", comparison.job.reason
-    assert finished() == 9 and all(is_whole(sample) for sample in Sample.objects.all())
 
 
 def test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the_next_ones(launch, make_worker, engine):

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.kit.linux import LINUX
-from tests.kit.processes import state, until
+from tests.kit.processes import LINUX, state, until
 from worker import leash
 
 ROOT = Path(__file__).parents[3]

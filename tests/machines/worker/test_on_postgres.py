@@ -17,7 +17,6 @@ HERE = Path(__file__).parent
 AGAIN = [
     "test_comparing.py::test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be",
     "test_comparing.py::test_a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the_rest",
-    "test_comparing.py::test_the_database_may_be_busy_for_a_while",
     "test_comparing.py::test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the_next_ones",
     "test_comparing.py::test_the_end_of_a_job_is_written_down_when_the_database_is_back",
     "test_doctor.py::test_a_whole_installation_is_well",

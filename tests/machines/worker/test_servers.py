@@ -128,17 +128,3 @@ def test_a_server_on_this_machine_is_known_by_its_process_so_that_its_work_is_no
     here = EndpointSpec("here", wire.address, "llamacpp")
     elsewhere = EndpointSpec("elsewhere", "http://192.0.2.1:80", "llamacpp")
     assert local_pids([here, elsewhere]) == [os.getpid()]
-
-
-def test_an_unreachable_server_costs_its_own_samples_and_says_why(launch, team, make_worker, wire):
-    register(team, wire.address)
-    register(team, "http://127.0.0.1:9", name="gone")
-    gone = {"strategy": "server", "params": {"name": "gone"}}
-    comparison = launch(texts=2, strategies=[THEIRS, gone])
-    make_worker().look()
-    comparison.job.refresh_from_db()
-    assert comparison.job.state == "failed"
-    assert "gone at http://127.0.0.1:9 cannot be reached" in comparison.job.reason
-    finished = Sample.objects.finished().values_list("run__label", flat=True)
-    assert sorted(finished) == ["autoregressive"] * 2 + ["server:theirs"] * 2
-    assert all(sample.numbers["audit"] for sample in Sample.objects.finished())

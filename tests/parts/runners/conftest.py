@@ -42,10 +42,7 @@ def _translated(inner: ModelRunner) -> ModelRunner:
 MAKERS: dict[str, Maker] = {
     "table of whole texts": lambda folder: _table(),
     "fast llama": lambda folder: fast_runner(save(folder, "llama", **LLAMA)),
-    "fast mistral, window 9": lambda folder: fast_runner(save(folder, "mistral", sliding_window=9, **LLAMA)),
-    "fast mistral, window 9, static": lambda folder: fast_runner(
-        save(folder, "mistral", sliding_window=9, **LLAMA), static=True
-    ),
+    "fast llama, static": lambda folder: fast_runner(save(folder, "llama", **LLAMA), static=True),
     "transformers gemma2": lambda folder: _by_transformers(folder, "gemma2"),
     "translated fast llama": lambda folder: _translated(fast_runner(save(folder, "llama", **LLAMA))),
     "transformers mamba": lambda folder: _by_transformers(folder, "mamba"),

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
-from decoding.models.fast.kv import HIDDEN, Rows, chain_rows
+from decoding.models.fast.kv import HIDDEN, Rows
 from decoding.models.fast.lean import CpuKernels
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.model import FastModel
@@ -45,7 +45,7 @@ def together_and_alone(model: FastModel) -> list[tuple[Tensor, Tensor]]:
     return list(zip(found, expected, strict=True))
 
 
-@pytest.fixture(params=[("mistral", torch.bfloat16), ("qwen3", torch.float32)])
+@pytest.fixture(params=[("llama", torch.bfloat16), ("qwen3", torch.float32)])
 def in_tiles(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
     """A model whose matrices all lie in tiles, of float16 or float32."""
     family, dtype = request.param
@@ -62,7 +62,7 @@ def test_one_call_gives_the_decoders_numbers(in_tiles: FastModel) -> None:
         for threads, tokens in ((1, [1]), (2, [5, 9]), (2, [2]), (1, [7, 1, 8, 2] * 7), (3, [7, 1, 8, 2] * 7)):
             torch.set_num_threads(threads)
             given = torch.tensor([*runner.tokens, *tokens])
-            rows = chain_rows(in_tiles.new_cache(), in_tiles.shape, 0, len(given))
+            rows = Rows(in_tiles.new_cache(), in_tiles.shape, 0, len(given))
             expected = in_tiles.decoder(given, rows, len(tokens))
             torch.testing.assert_close(runner.extend(tokens, len(tokens)), expected, atol=2e-5, rtol=1e-4)
     finally:
@@ -76,13 +76,12 @@ def test_one_call_gives_branches_and_trees_the_decoders_numbers(in_tiles: FastMo
         torch.rand(3 * in_tiles.shape.group, 8) < 0.3, HIDDEN
     )
     hidden[:, 0] = 0
-    windows = set(in_tiles.shape.windows)
-    rows = Rows(runner.cache, in_tiles.shape, 5, 3, torch.tensor([5, 5, 6]), dict.fromkeys({None, *windows}, hidden))
+    rows = Rows(runner.cache, in_tiles.shape, 5, 3, torch.tensor([5, 5, 6]), hidden)
     ids = torch.tensor([7, 2, 9])
     given = in_tiles.decoder.embedded(ids, rows)
     expected = in_tiles.decoder.layered(given[0].clone(), given[1], rows)
     kernels = CpuKernels.of(in_tiles.decoder)
-    assert kernels and kernels.takes_whole([rows]) == (windows == {None})
+    assert kernels and kernels.takes_whole([rows])
     torch.testing.assert_close(kernels.layered(*given, [rows]), expected, atol=2e-5, rtol=1e-4)
 
 

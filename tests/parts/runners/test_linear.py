@@ -104,7 +104,7 @@ def test_a_large_matrix_gives_the_same_numbers_whether_threads_share_it_or_not(b
 
 def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:
     exact = [torch.randn(64, 64, generator=torch.Generator().manual_seed(0))]
-    assert fastest(exact, [torch.float32]).way in ("packed", "plain")
+    assert fastest(exact, [torch.float32]).way != "half"
 
 
 @pytest.mark.parametrize("odd", [float("nan"), 1e5, 1 / 3])

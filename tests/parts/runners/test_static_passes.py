@@ -20,16 +20,15 @@ from decoding.models.fast.runner import FastRunner
 from decoding.ssd.transport.two_lanes import Lane
 from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
-from tests.kit.passes import CASES, LONG, TEXT, played, walk
+from tests.kit.passes import LONG, TEXT, played, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
 from tests.kit.waiting import refusing_waits
 
 
 @on_a_gpu
-@pytest.mark.parametrize("model_type", ["mistral", "gpt2"])
-def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, model_type: str, device: torch.device) -> None:
+def test_replayed_passes_are_the_sliced_ones(tmp_path: Path, device: torch.device) -> None:
     """Each input lies where the recorded launches look for it, also after the storage has grown."""
-    folder = save(tmp_path, model_type, **CASES[model_type])
+    folder = save(tmp_path, "llama", **LONG)
     runner, want = captured_runner(folder, device, dtype="float32"), walk(fast_runner(folder))
     before, close = Capturing.made, 1e-4 if device.type == "cpu" else 1e-3
     for _ in range(2):
@@ -185,7 +184,7 @@ def test_a_text_of_nan_leaves_nothing_to_the_next_one_in_its_place(tmp_path: Pat
 def test_replayed_passes_of_a_slab_are_those_of_each_text_alone(tmp_path: Path, device: torch.device) -> None:
     """With the kernels that were chosen, and with torch's launches. The next texts in the same places, and those that
     outgrow theirs once more, need no new captures."""
-    folder, capturing = save(tmp_path, "mistral", **CASES["mistral"]), Rehearsal() if device.type == "cpu" else None
+    folder, capturing = save(tmp_path, "llama", **LONG), Rehearsal() if device.type == "cpu" else None
     model = fast_runner(folder, device=device, static=True, dtype="float32", capturing=capturing).model
     plain, close = fast_runner(folder).model, 1e-4 if capturing else 1e-3
     for kernels in (model.decoder.kernels, Kernels()):

@@ -156,13 +156,6 @@ def test_sampling_reaches_the_server_in_its_own_words_or_is_refused() -> None:
         assert len(ask("ab")[0][0].tokens) == 12
 
 
-def test_speculation_off_is_checked_by_what_the_server_does() -> None:
-    with asking(truthful("llamacpp")) as (ask, wire):
-        [(answer, _)] = ask("ab", choice=server_choice(speculation="off"))
-        assert wire.sent("/completion")[0]["speculative.n_max"] == 0
-    assert "ignores speculative.n_max. Start a second server without a draft" in str(answer)
-
-
 def test_a_server_that_decodes_something_else_is_found_with_the_place() -> None:
     def other(prompt: Any, room: int) -> list[list[int]]:
         tokens = [token for step in honest(prompt, room) for token in step]

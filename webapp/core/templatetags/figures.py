@@ -19,10 +19,10 @@ def percent(share: float) -> str:
 
 
 @register.filter
-def remark(row: Mapping[str, Any], repeats: int) -> str:
+def remark(row: Mapping[str, Any]) -> str:
     """Return what to know of a choice's results; nothing for most."""
     choice = Choice.of(row)
-    return choice.remark_after(repeats) if choice.strategy in STRATEGIES else ""
+    return choice.remark if choice.strategy in STRATEGIES else ""
 
 
 @register.filter

@@ -8,7 +8,6 @@ from django.contrib import messages
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 
-from decoding.public import shortened
 from webapp.accounts.asked import ActorRequest
 from webapp.accounts.rights import Right
 from webapp.core.forms import Form
@@ -44,8 +43,7 @@ def endpoint(request: ActorRequest, id: UUID) -> HttpResponse:
 def new_endpoint(request: ActorRequest) -> HttpResponse:
     form = Form(NewEndpoint, request, actor=request.actor)
     if made := form.submit(lambda **asked: services.add_endpoint(by=request.actor, **asked)):
-        told = f"{made.name} is registered. A worker asks what it serves."
-        messages.success(request, " ".join(filter(None, (told, shortened(request.POST["url"].strip(), made.url)))))
+        messages.success(request, f"{made.name} is registered. A worker asks what it serves.")
         return redirect("endpoint", made.pk)
     return form_page(request, "registry/new_endpoint.html", form)
 

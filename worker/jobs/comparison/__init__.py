@@ -27,6 +27,7 @@ class Compare(ToCompare):
 def work(attempt: Attempt) -> None:
     """Decode all samples but those that break. A sample that the engine reports as broken, or that has killed it
     twice, is given up. In the end the job fails and names what is missing; trying again decodes only that."""
+    from webapp.comparisons import services as comparisons
     from worker.jobs.comparison.rows import ComparisonRows
 
     rows = attempt.insist(lambda: ComparisonRows(attempt, Compare))
@@ -39,6 +40,6 @@ def work(attempt: Attempt) -> None:
                 rows.engine_died(death)
     finally:
         if not attempt.hold.is_lost:
-            attempt.insist(rows.drop_unfinished)
+            attempt.insist(lambda: comparisons.drop_unfinished(job=attempt.job))
     if rows.broken:
         raise DrafthouseError(rows.what_broke())

@@ -145,11 +145,6 @@ class ComparisonRows:
         outcome = "It is given up." if at in self.broken else "It is decoded anew."
         self._note(f"{called(at)}: {death} {outcome}")
 
-    @transaction.atomic
-    def drop_unfinished(self) -> None:
-        comparisons.drop_unfinished(job=self.job)
-        trace.nudge(self.comparison.pk)
-
     def what_broke(self) -> str:
         which, sentence = next(iter(self.broken.items()))
         count = len(self.broken)
@@ -220,14 +215,12 @@ class ComparisonRows:
         self._under_way.pop(which, None)
         self._deaths = 0
 
-    @transaction.atomic
     def _audit(self, audited: Audited) -> None:
         numbers = {
             self.samples[sample.strategy, sample.prompt, sample.repeat]: storable(sample.to_dict())
             for sample in audited.samples
         }
         comparisons.audit_samples(job=self.job, numbers=numbers)
-        trace.nudge(self.comparison.pk)
 
     def _note(self, sentence: str) -> None:
         self.attempt.insist(lambda: jobs.note(job=self.job, sentence=sentence))

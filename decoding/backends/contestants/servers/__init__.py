@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from decoding.backends.contestants.servers.endpoint import SPECULATION
 from decoding.drafting.params import Param
 from decoding.drafting.strategy import Looks, Strategy
 
@@ -21,16 +20,7 @@ SERVER = Strategy(
     role="server",
     order=20,
     looks=Looks("▣", "M-8.5,-8.5H8.5V8.5H-8.5ZM-6,-6V6H6V-6ZM-3.5,-3.5H3.5V3.5H-3.5Z", "#4b5a6c", "#66788c", 66),
-    params=(
-        Param("name", "text", "", "which of the servers that are known here"),
-        Param(
-            "speculation",
-            "choice",
-            "as-started",
-            "what the request asks, if the server can switch it",
-            choices=SPECULATION,
-        ),
-    ),
+    params=(Param("name", "text", "", "which of the servers that are known here"),),
     remark="is another program, asked over HTTP: its times hold the way there and back",
     needs_draft=False,
 )

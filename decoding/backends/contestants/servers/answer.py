@@ -212,8 +212,6 @@ class AnswerReader:
             )
 
     def _doubt(self, tokens: Sequence[int], report: Reported) -> str:
-        if self.request.choice.params.get("speculation") == "on" and report.num_draft_tokens == 0:
-            return "it was asked to speculate and drafted nothing"
         told, came = report.new_tokens, len(tokens)
         is_end = self._finish == "eos" and told == came + 1  # the end token counts, and some servers do not send it
         if told is None or not self._ids or told == came or is_end:

@@ -19,7 +19,6 @@ LARGEST_KEY = 8192  # bytes
 USUAL_DEADLINE_S = 600.0
 DTYPES = ("float32", "float16", "bfloat16")
 USUAL_DTYPE = "bfloat16"  # published checkpoints are served so, and no other of the formats rounds as coarsely
-SPECULATION = ("as-started", "on", "off")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +61,6 @@ class EndpointSpec:
     @property
     def place(self) -> Address:
         return _place(self.address)
-
-
-def shortened(given: str, kept: str) -> str:
-    """Say that an address was shortened; empty if it was not."""
-    return f"The address is {kept}, since Drafthouse adds routes such as /v1/completions." if given != kept else ""
 
 
 @dataclass(frozen=True, slots=True)

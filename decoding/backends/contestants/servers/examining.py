@@ -48,9 +48,6 @@ async def _answers(server: Server) -> list[Answer]:
         found.append(_answer("fits", "counters", f"It counts drafts at {url('/metrics')}."))
     elif dialect.metrics:
         found.append(_answer("remark", "counters", f"It shows no counts of drafts at {url('/metrics')}."))
-    if not dialect.switches:
-        sentence = "Only its start switches speculation: register one server with it and one without."
-        found.append(_answer("remark", "speculation", sentence))
     return [*found, _answer("remark", "prefix cache", f"To keep its prefix cache out: {dialect.cache}.")]
 
 

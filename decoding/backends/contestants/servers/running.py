@@ -151,16 +151,9 @@ class Servers(Contestant):
         return self._endpoint(choice).rounding
 
     def begin(self, choices: Sequence[Choice]) -> None:
-        """Refuse what a server cannot do, and ask each what it serves."""
-        for choice in choices:
-            server = self._server(choice)
-            if choice.params.get("speculation") == "off" and not server.dialect.switches:
-                raise BadServer(
-                    f"{server.dialect.title} cannot switch speculation for one request. Start a second server without "
-                    "it, and name both."
-                )
-        for name in dict.fromkeys(str(choice.params["name"]) for choice in choices):
-            self._running.call(self._servers[name].meet())
+        """Ask each server what it serves."""
+        for server in dict.fromkeys(map(self._server, choices)):
+            self._running.call(server.meet())
 
     def close(self) -> None:
         if self._loop:

@@ -57,7 +57,6 @@ class Dialect(ABC):
     lists: ClassVar[str]  # route that lists what the server serves
     takes_ids: ClassVar[bool]  # whether the prompt goes as token ids
     cache: ClassVar[str]  # how its prefix cache is kept out, in words
-    switches: ClassVar[bool] = False  # whether a request can switch speculation
     goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
     metrics: ClassVar[Mapping[str, str]] = {}  # our name of a count -> their counter at /metrics
     accepted_at: ClassVar[str] = ""  # their counter at /metrics of accepted tokens, with a label `position`

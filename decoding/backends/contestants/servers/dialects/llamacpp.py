@@ -17,7 +17,6 @@ from decoding.backends.contestants.servers.dialects.base import (
     whole,
 )
 from decoding.backends.contestants.servers.dialects.openai import OpenAI
-from decoding.errors import ServerFailed
 from decoding.trace.events import FinishReason, Reported
 
 if TYPE_CHECKING:
@@ -55,11 +54,6 @@ class LlamaCppReader(EventReader):
 
     def _count(self, timings: Json) -> None:
         drafted, accepted = whole(timings.get("draft_n")) or 0, whole(timings.get("draft_n_accepted")) or 0
-        if drafted and _is_off(self.request):
-            raise ServerFailed(
-                "The server drafts although the request asked for no speculation, so this build of llama.cpp ignores "
-                "speculative.n_max. Start a second server without a draft, and name that for speculation off."
-            )
         if drafted > self._drafted:
             self._steps[accepted - self._accepted] += 1
             self._lengths[drafted - self._drafted] += 1
@@ -83,10 +77,6 @@ class LlamaCppReader(EventReader):
         )
 
 
-def _is_off(request: Request) -> bool:
-    return request.choice.params.get("speculation") == "off"
-
-
 def _longest(counted: Counter[int]) -> int:
     """Return the most tokens of one verification; -1 if there is none, or if no draft can be as long."""
     longest = max(counted, default=-1)
@@ -103,7 +93,6 @@ class LlamaCpp(OpenAI):
     takes_ids = True
     goes_past_end = True
     cache = "cache_prompt: false"
-    switches = True
 
     def body(self, request: Request, model: str) -> Json:
         sampling = request.sampling
@@ -124,5 +113,4 @@ class LlamaCpp(OpenAI):
             "stream": True,
             "return_tokens": True,
             "timings_per_token": True,
-            **({"speculative.n_max": 0} if _is_off(request) else {}),
         }

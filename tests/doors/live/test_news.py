@@ -13,9 +13,8 @@ from asgiref.sync import sync_to_async
 from channels.layers import channel_layers
 
 from tests.kit.live import run
-from webapp.core import subscriptions
-from webapp.core.nudges import nudge, within
-from webapp.core.subscriptions import NewsSource, subscribed
+from webapp.core import news
+from webapp.core.news import NewsSource, announce, subscribed, within
 
 
 def test_who_waits_can_be_cancelled_in_the_moment_in_which_something_comes():
@@ -50,8 +49,8 @@ class Reader:
 
 @pytest.fixture
 def counted(monkeypatch) -> Callable[..., NewsSource]:
-    """Make a source that counts its readings. Nothing but nudges and newcomers brings another."""
-    monkeypatch.setattr(subscriptions, "LOOK_AGAIN", 3600)
+    """Make a source that counts its readings. Nothing but announcements and newcomers brings another."""
+    monkeypatch.setattr(news, "LOOK_AGAIN", 3600)
     numbers = itertools.count(1)
 
     def read(fails_at: int) -> Any:
@@ -72,7 +71,7 @@ def test_all_who_follow_a_source_share_its_readings_and_a_newcomer_brings_one(co
             for reader in many:
                 all_of_them.enter_context(subscribed(counted(), reader.deliver))
             await many[0].reach(1)
-            await sync_to_async(nudge)("counted")
+            await sync_to_async(announce)("counted")
             await many[0].reach(2)
             with subscribed(counted(), late.deliver):
                 await late.reach(1)
@@ -93,7 +92,7 @@ def test_a_reading_that_fails_ends_nothing(counted, caplog):
         with subscribed(counted(fails_at=2), reader.deliver):
             await reader.reach(1)
             while reader.found == [1]:
-                await sync_to_async(nudge)("counted")
+                await sync_to_async(announce)("counted")
 
     run(story())
     assert reader.found[:2] == [1, 3]
@@ -102,14 +101,14 @@ def test_a_reading_that_fails_ends_nothing(counted, caplog):
 
 @pytest.mark.django_db(transaction=True)
 def test_a_silent_channel_layer_is_told_of_once_and_its_return_too(settings, valkey, caplog):
-    caplog.set_level("INFO", "drafthouse.nudges")
+    caplog.set_level("INFO", "drafthouse.news")
     there = settings.CHANNEL_LAYERS
     nowhere = {"default": {**there["default"], "CONFIG": {"hosts": ["unix:///nowhere/at/all"]}}}
     for layers, times in ((nowhere, 3), (there, 2), (nowhere, 2)):
         settings.CHANNEL_LAYERS = layers
         channel_layers.backends.clear()
         for _ in range(times):
-            nudge("somebody")
-    told = [record.getMessage() for record in caplog.records if record.name == "drafthouse.nudges"]
+            announce("somebody")
+    told = [record.getMessage() for record in caplog.records if record.name == "drafthouse.news"]
     assert ["does not answer" in line for line in told] == [True, False, True]
     assert told[1].startswith("the channel layer answers again, after")
