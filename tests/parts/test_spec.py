@@ -87,6 +87,9 @@ def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> No
 def test_sampling_out_of_bounds_is_refused_in_words() -> None:
     with pytest.raises(BadSampling, match="temperature is nan"):
         Sampling(temperature=math.nan)
+    for name in ("top_k", "top_p", "repetition_penalty", "seed", "max_new_tokens"):
+        with pytest.raises(BadSampling, match=f"{name} is -1; it must lie between"):
+            Sampling.from_dict({name: -1})
 
 
 def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> None:
