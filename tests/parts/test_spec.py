@@ -1,11 +1,8 @@
-import math
-
 import pytest
 
 from decoding.choice import Choice, choose, parse_choices, relabelled
-from decoding.dice.sampling import Sampling
 from decoding.drafting.params import Value
-from decoding.errors import BadSampling, BadStrategy
+from decoding.errors import BadStrategy
 from decoding.strategies import STRATEGIES
 
 LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
@@ -82,14 +79,6 @@ def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
 def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> None:
     with pytest.raises(BadStrategy, match=sentence):
         parse_choices(text)
-
-
-def test_sampling_out_of_bounds_is_refused_in_words() -> None:
-    with pytest.raises(BadSampling, match="temperature is nan"):
-        Sampling(temperature=math.nan)
-    for name in ("top_k", "top_p", "repetition_penalty", "seed", "max_new_tokens"):
-        with pytest.raises(BadSampling, match=f"{name} is -1; it must lie between"):
-            Sampling.from_dict({name: -1})
 
 
 def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> None:
