@@ -18,8 +18,7 @@ from torch import Tensor
 from benchmarks._pair_shapes import PAIRS, PairShape
 from decoding.models.devices import name_of, wait_for
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.model import FastModel
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastModel, FastRunner
 from decoding.models.fast.shape import expected_tensors, shape_of
 from decoding.models.fast.weights import weights_of
 

@@ -8,8 +8,7 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM
 
 from benchmarks._pair_shapes import PairShape
-from decoding.models.fast.model import FastModel
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastModel, FastRunner
 from decoding.models.fast.shape import shape_of
 from decoding.models.fast.weights import weights_of
 

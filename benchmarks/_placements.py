@@ -24,8 +24,7 @@ from decoding.errors import DrafthouseError
 from decoding.measure.comparison import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.speedups import speedup
-from decoding.models.fast.model import FastModel
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastModel, FastRunner
 from decoding.models.fast.shape import shape_of
 from decoding.models.fast.weights import weights_of
 from decoding.prompts.prompt import PromptItem

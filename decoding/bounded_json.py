@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 MOST_CONTAINERS = 1_500_000  # a tokenizer of 262,000 tokens has some 515,000 merges, each a list
@@ -71,6 +71,32 @@ def check_counts(text: str) -> None:
     values = text.count(",") + containers
     if values > MOST_VALUES:
         raise ValueError(f"it has {values:,} values, more than {MOST_VALUES:,}")
+
+
+def is_deeper(value: Any, most: int) -> bool:
+    """Whether objects and lists are nested in more levels than these."""
+    layer = [value]
+    for _ in range(most + 1):
+        layer = [inner for item in layer for inner in _inside(item) if isinstance(inner, (Mapping, list))]
+    return bool(layer)
+
+
+def texts(value: Any) -> Iterator[str]:
+    """Yield every name and text of a value, however deep it is."""
+    waiting = [value]
+    while waiting:
+        item = waiting.pop()
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, Mapping):
+            waiting += item
+        waiting += _inside(item)
+
+
+def _inside(item: Any) -> Iterable[Any]:
+    if isinstance(item, Mapping):
+        return item.values()
+    return item if isinstance(item, list) else ()
 
 
 def _no_number(name: str) -> Any:

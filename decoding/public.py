@@ -25,18 +25,18 @@ from decoding.errors import BadCheckpoint, BadLoad, BadPair, BadPrompts, BadSamp
 from decoding.measure import passes, spent, summary, worst
 from decoding.measure.crossover import across_loads, load_of, paying
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
-from decoding.measure.devices import device_counts, works_at_once
 from decoding.measure.latency import NO_OBJECTIVE, Objective, overloaded, parse_objective
-from decoding.measure.ranking import ranked
+from decoding.measure.ranking import are_too_few, outlook, ranked
 from decoding.measure.sample import SampleResult, sample_from_dict
-from decoding.measure.seeing import are_too_few, outlook
-from decoding.measure.summary import ENDED, Stage, so_few, usual_baseline
-from decoding.measure.texts import Texts
+from decoding.measure.summary import ENDED, Stage, device_counts, so_few, usual_baseline, works_at_once
+from decoding.measure.why import Texts
 from decoding.models.folder import inspect as inspect_folder
 from decoding.models.gguf.origin import about_speed as about_gguf_speed
 from decoding.models.kinds import other_kind
 from decoding.models.tensor_headers import LARGEST_HEADER, read_header
-from decoding.papers import published as papers
+from decoding.papers.figure import kept_as
+from decoding.papers.figures import FIGURES
+from decoding.papers.files import FILES as FIGURE_FILES
 from decoding.papers.settings import of_papers
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS as MOST_USERS_ASKED

@@ -115,27 +115,21 @@ class Ours(Contestant):
         held = min(self._room_on(device) // taken for device, taken in each.items())
         return max(1, min(load.most_at_once, int(held)))
 
-    def waiting(self, choice: Choice, longest: int = 0) -> str:
-        if choice.load == ONE:
-            return ""
-        most, reasons = self._most(choice, choice.load, longest), list[str]()
-        if most < choice.load.most_at_once:
-            texts = f"{most} text{'s' if most > 1 else ''} of {room_for(longest) or self._pair.target.context:,} tokens"
-            reasons.append(f"memory holds the caches of {texts}, so other requests wait")
-        if self._pair.target.facts.runner == "transformers":
-            reasons.append("the transformers runner reads texts one after another")
-        return "; ".join(reasons)
-
     def runner(self, choice: Choice) -> str:
         drafts = choice.spec.needs_draft
         runners = (self._pair.target, self._pair.draft if drafts else None)
         return " and ".join(dict.fromkeys(runner.facts.runner for runner in runners if runner))
 
-    def hardware(self, choice: Choice) -> str:
-        process, lanes = self._pair.process_of(choice), self._pair.lanes_of(choice)
-        if process:
-            return process.cores.with_target_on(self._pair.target.device)
-        return str(lanes) if lanes else described(self._pair.target.device)
+    def hardware(self, choice: Choice, longest: int = 0) -> str:
+        target, process, lanes = self._pair.target, self._pair.process_of(choice), self._pair.lanes_of(choice)
+        alone = str(lanes) if lanes else described(target.device)
+        told = [process.cores.with_target_on(target.device) if process else alone]
+        if choice.load != ONE and (most := self._most(choice, choice.load, longest)) < choice.load.most_at_once:
+            texts = f"{most} text{'s' if most > 1 else ''} of {room_for(longest) or target.context:,} tokens"
+            told.append(f"memory holds the caches of {texts}, so other requests wait")
+        if choice.load != ONE and target.facts.runner == "transformers":
+            told.append("the transformers runner reads texts one after another")
+        return "; ".join(told)
 
     def must_match(self, sampling: Sampling) -> bool:
         return sampling.fixes_the_text

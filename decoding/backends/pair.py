@@ -11,8 +11,7 @@ from pathlib import Path
 import torch
 
 from decoding.backends import contestants, without_draft
-from decoding.backends.backend import Backend
-from decoding.backends.contestants.base import Contestant
+from decoding.backends.contestants.base import Backend, Contestant
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.backends.misfit import misfit
 from decoding.backends.serving import CachePool

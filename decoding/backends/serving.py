@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import abc
-from contextlib import contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass
 
 import torch
@@ -54,14 +54,6 @@ class CachePool:
         self._free.append(place)
         self._free.sort(key=self._all.index)
 
-    @contextmanager
-    def given_back_on_error(self, place: TextCaches) -> abc.Iterator[None]:
-        try:
-            yield
-        except BaseException:
-            self.give_back(place)
-            raise
-
 
 Begin = abc.Callable[[Arrived[Request], TextCaches, Clock, int], Sequence]  # the last: how long the request has waited
 
@@ -84,8 +76,10 @@ def serve(
         queue.arrive(clock.now())
         while not queue.is_empty and (place := places.take(most, room)):
             arrived = queue.take()
-            with places.given_back_on_error(place):
+            with ExitStack() as unless_begun:
+                unless_begun.callback(places.give_back, place)
                 sequence = begin(arrived, place, Clock(beside=clock), clock.now() - arrived.at_ns)
+                unless_begun.pop_all()
             running[sequence] = arrived.request, place
             batch.admit(sequence)
 

@@ -14,7 +14,7 @@ from decoding.dice.choosing import Picker
 from decoding.dice.dice import Dice, PendingVerdict, SharedDice, pending_verdict
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import sent_to
-from decoding.models.fast.runner import FastRunner, RunnerModel, UnreadDrafts
+from decoding.models.fast.runner import FastModel, FastRunner, UnreadDrafts
 from decoding.models.runner import ModelRunner
 
 
@@ -46,7 +46,7 @@ class EarlyPasses:
         self._next: PendingVerdict | None = None  # of the pass that was launched ahead
 
     @property
-    def model(self) -> RunnerModel:
+    def model(self) -> FastModel:
         return self._runner.model
 
     @torch.inference_mode()

@@ -7,7 +7,7 @@ from typing import Any
 
 OURS, PAPER, SOURCES = "ours", "paper", "sources"
 DESIGNS = {
-    OURS: "margin, score and position of the token, and echoes where they pay; stops by price",
+    OURS: "margin, score and position of the token; stops by price",
     SOURCES: "as ours, and how well a copied text matches, for DISCO on copied tokens; stops by price",
     PAPER: "top-10 probabilities, entropy and position, as published; stops below a constant threshold",
 }

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from math import exp
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -56,7 +57,7 @@ class DraftClassifier:
     copied: Layers | None = None
     card: Mapping[str, Any] = field(default_factory=dict)
     prices: Prices | None = None  # of the run that uses it
-    units: dict[tuple[float, ...], list[Unit]] = field(default_factory=dict, repr=False, compare=False)
+    units: dict[int, list[Unit]] = field(default_factory=dict, repr=False, compare=False)
     _glances_on: dict[torch.device, list[Tensor]] = field(default_factory=dict, repr=False, compare=False)
 
     @torch.inference_mode()
@@ -71,10 +72,8 @@ class DraftClassifier:
     def of_rounds(self, rounds: Tensor) -> Tensor:
         """Estimate each token of `Recording.rounds`: [N, cap]."""
         count, cap, _ = rounds.shape
-        own = features.own(rounds)
-        previous = torch.cat((torch.ones(count, 1), own[:, :-1]), 1)
         position = torch.arange(1.0, cap + 1).expand(count, -1)
-        table = features.in_round(rounds.flatten(0, 1), previous.flatten(), position.flatten())
+        table = features.in_round(rounds.flatten(0, 1), position.flatten())
         return self(table).view(count, cap)
 
     def scaled(self, scale: float, shift: float) -> DraftClassifier:
@@ -87,9 +86,18 @@ class DraftClassifier:
         columns, units, bias = self._unrolled
         return judging.estimate(units, bias, [row[column] for column in columns])
 
-    def unrolled(self, ahead: float, *echoes: float) -> list[Unit]:
-        """Return the hidden units of a classifier that uses QUICK features alone. Their biases include the position and
-        the echoes. `units` caches them, because few combinations occur."""
+    def quickly(self, margin: float, score: float, ahead: int) -> float:
+        """Estimate one token by GLANCE features alone, which a draft has so many tokens before."""
+        logit = self._bias
+        for of_margin, of_score, bias, weight in self.units.get(ahead) or self.unrolled(ahead):
+            hidden = of_margin * margin + of_score * score + bias
+            if hidden > 0.0:
+                logit += weight * hidden
+        return 1.0 / (1.0 + exp(-logit)) if logit > -700.0 else 0.0
+
+    def unrolled(self, ahead: int) -> list[Unit]:
+        """Return the hidden units of a classifier that uses GLANCE features alone. Their biases include the position.
+        `units` caches them, because few positions occur."""
         hidden, hidden_bias, out, _ = self.drafted
         weights, says = hidden.double(), out[0].tolist()
 
@@ -97,10 +105,8 @@ class DraftClassifier:
             return weights[:, features.NAMES.index(name)]
 
         biases = hidden_bias + of("position") * ((ahead + 1) / judging.POSITION_SCALE)
-        for number, echo in enumerate(echoes, start=1):
-            biases = biases + of(f"echo_{number}") * echo
         made = list(zip(of("margin").tolist(), of("score").tolist(), biases.tolist(), says, strict=True))
-        self.units[(ahead, *echoes)] = made
+        self.units[ahead] = made
         return made
 
     def glance(self, scores: Tensor, preferences: Tensor, token: Tensor, number: Tensor) -> Tensor:
@@ -118,13 +124,8 @@ class DraftClassifier:
         return ((hidden.relu() * says).sum(-1) + last).sigmoid()
 
     @cached_property
-    def quick(self) -> bool:
-        """Whether the classifier uses QUICK features alone of a drafted token, which cost next to nothing."""
-        return self.sees <= {*features.QUICK, *judging.MATCHES}
-
-    @cached_property
     def glances(self) -> bool:
-        """Whether the classifier uses GLANCE features alone of a drafted token."""
+        """Whether the classifier uses GLANCE features alone of a drafted token, which cost next to nothing."""
         return self.sees <= {*features.GLANCE, *judging.MATCHES}
 
     @cached_property
@@ -136,6 +137,10 @@ class DraftClassifier:
     def sees(self) -> set[str]:
         """Names of the features that it uses."""
         return self.drafted.sees.union(self.copied.sees if self.copied else ())
+
+    @cached_property
+    def _bias(self) -> float:
+        return float(self.drafted.out_bias)
 
     @cached_property
     def _unrolled(self) -> tuple[list[int], list[judging.Unit], float]:
@@ -230,7 +235,7 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone
         ) from None
     names = card.get("features") or []
     widths = {part.hidden.shape[-1] for part in (drafted, copied) if part}
-    if widths != {len(names)} or not set(names) <= set(features.NAMES):
+    if widths != {len(names)} or not all(_sees_known(part, names) for part in (drafted, copied) if part):
         raise BadStrategy(
             f"The classifier in {folder.name} reads other features than this version computes; train it again."
         )
@@ -243,8 +248,17 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone
     return made
 
 
+def _sees_known(layers: Layers, names: Sequence[str]) -> bool:
+    """Whether every feature that it uses is one that this version computes."""
+    weighs = layers.hidden.any(0).tolist()
+    return all(name in features.NAMES for name, counts in zip(names, weighs, strict=True) if counts)
+
+
 def _widened(layers: Layers, names: Sequence[str]) -> Layers:
-    """Give it a column for each feature that this version knows. Those that later versions have added weigh nothing."""
+    """Give it a column for each feature that this version knows, and no other. Those that its version did not know
+    weigh nothing."""
     columns = layers.hidden.new_zeros(len(layers.hidden), len(features.NAMES))
-    columns[:, [features.NAMES.index(name) for name in names]] = layers.hidden
+    for number, name in enumerate(names):
+        if name in features.NAMES:
+            columns[:, features.NAMES.index(name)] = layers.hidden[:, number]
     return layers._replace(hidden=columns)

@@ -3,24 +3,21 @@ output."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import log1p
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.disco.echoes import LONGEST
 from decoding.disco.judging import MATCHES, POSITION_SCALE
 from decoding.drafting.features import two_best
 
 TOP = 10  # as published
 LEAST_SCORE = -1e4  # replaces minus infinity, the score of a token that truncation rules out
 
-# The published inputs are the ten highest probabilities, the entropy and the position. Ours add: the probability of the
-# token itself (under sampling another than the highest), its margin (under shared dice it tells much, since the target
-# adds the same noise), its raw score, whether the text has gone on like this before (decoding.disco.echoes), and the
-# probability of the round's previous token.
+# The published inputs are the ten highest probabilities, the entropy and the position. Ours are a token's margin (under
+# shared dice it tells much, since the target adds the same noise), its raw score, and the position. Replays of rules
+# without a classifier need the probability of the token itself (under sampling another than the highest).
 # A copied token has a position and the features of the match that it was copied by, and nothing of the draft model's
 # (decoding.disco.judging).
 NAMES = (
@@ -29,23 +26,17 @@ NAMES = (
     "own",
     "margin",
     "score",
-    *(f"echo_{i + 1}" for i in range(LONGEST)),
-    "previous",
     "position",
     *MATCHES,
 )
-STATIC = NAMES.index("previous")  # columns before it do not depend on the round that the token is drafted in
+STATIC = NAMES.index("position")  # columns before it do not depend on the round that the token is drafted in
 OWN, MARGIN, COPIED = (NAMES.index(name) for name in ("own", "margin", "copied"))
 PUBLISHED = (*NAMES[:TOP], "entropy", "position")
-# Features that cost next to nothing: no sum over the vocabulary, no sorting. The others add little to these.
-QUICK = ("margin", "score", *(name for name in NAMES if name.startswith("echo_")), "position")
-# Features among these that need no earlier text.
-GLANCE = ("margin", "score", "position")
-UNHEARD = (0.0,) * LONGEST  # without echoes
+GLANCE = ("margin", "score", "position")  # they cost next to nothing: no sum over the vocabulary, no sorting
 UNMATCHED = (0.0,) * len(MATCHES)  # of a drafted token
 
 
-def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | None = None) -> Tensor:
+def describe(scores: Tensor, preferences: Tensor, ids: Tensor) -> Tensor:
     """Compute the static features of the tokens `ids` [n], chosen from `scores` [n, V] by `preferences` [n, V]."""
     scores = scores.float().clamp(min=LEAST_SCORE)
     probabilities = torch.softmax(scores, -1)
@@ -57,8 +48,7 @@ def describe(scores: Tensor, preferences: Tensor, ids: Tensor, echoes: Tensor | 
     entropy = normaliser - (probabilities * scores).sum(-1, keepdim=True)
     own = probabilities.gather(1, ids[:, None])
     margin, score = margin_and_score(scores, preferences, ids)
-    heard = scores.new_zeros(len(ids), LONGEST) if echoes is None else echoes.to(scores.device)
-    return torch.cat((top, entropy, own, margin, score, heard), -1)
+    return torch.cat((top, entropy, own, margin, score), -1)
 
 
 def margin_and_score(scores: Tensor, preferences: Tensor, ids: Tensor) -> tuple[Tensor, Tensor]:
@@ -68,23 +58,6 @@ def margin_and_score(scores: Tensor, preferences: Tensor, ids: Tensor) -> tuple[
     return margin, scores.gather(1, ids[:, None])
 
 
-def describe_one(
-    scores: Tensor, preferences: Tensor, token: int, echoes: Sequence[float] = UNHEARD, *, quick: bool = False
-) -> list[float]:
-    """Compute the static features of one token. With `quick`, compute those of QUICK only and leave the others 0: this
-    runs after every drafted token, and on small models each call of torch counts."""
-    if not quick:
-        rows = describe(scores, preferences, torch.tensor([token], device=scores.device))
-        return [*rows[0, :-LONGEST].tolist(), *echoes]
-    margin, score = glance(scores, preferences, token)
-    return [*[0.0] * (TOP + 2), margin, score, *echoes]
-
-
-def quick_one(first: float, second: float, score: float, echoes: Sequence[float]) -> list[float]:
-    """Describe one token from its two best preferences, its score and its echoes."""
-    return [*[0.0] * (TOP + 2), log1p(first - max(second, LEAST_SCORE)), score, *echoes]
-
-
 def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, float]:
     """Margin and score of one token."""
     try:
@@ -92,14 +65,18 @@ def glance(scores: Tensor, preferences: Tensor, token: int) -> tuple[float, floa
         best, second = two_best(preferences, token)
     except TypeError:  # on a GPU, or in a format that numpy lacks: read all three with one wait
         best, second, score = torch.cat((preferences[0].topk(2).values, scores[0, token, None])).tolist()
-    return log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE)), score
+    return lead_of(best, second), score
 
 
-def in_round(static: Tensor, previous: Tensor, position: Tensor) -> Tensor:
-    """Join a drafted token's features: the static ones [n, STATIC], the probability of the previous token [n] (1 for a
-    round's first), and the position in the round [n], from 1."""
+def lead_of(best: float, second: float) -> float:
+    """Margin of the best of two preferences."""
+    return log1p(best - (second if second > LEAST_SCORE else LEAST_SCORE))
+
+
+def in_round(static: Tensor, position: Tensor) -> Tensor:
+    """Join a drafted token's features: the static ones [n, STATIC], and the position in the round [n], from 1."""
     unmatched = static.new_zeros(len(static), len(MATCHES))
-    return torch.cat((static, previous[:, None], position[:, None] / POSITION_SCALE, unmatched), -1)
+    return torch.cat((static, position[:, None] / POSITION_SCALE, unmatched), -1)
 
 
 def peak(static: Tensor) -> Tensor:

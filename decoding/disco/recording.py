@@ -8,7 +8,6 @@ labels, but a replay needs them to know when a rule would have stopped.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -17,7 +16,6 @@ from torch import Tensor
 
 from decoding.dice.dice import Dice, broken
 from decoding.disco import features
-from decoding.disco.echoes import LONGEST, Echoes
 from decoding.drafting.records import Ranked, Record, RecordedText, Written
 from decoding.models.runner import ModelRunner, read_prompt
 
@@ -123,13 +121,11 @@ def record(
         raise broken()
     matches = said == torch.tensor(text, device=said.device)
     misses = [i for i, match in enumerate(matches.tolist()) if not match]
-    tails, chains, room = _tails(tokens, text, misses, said, draft, dice, end_tokens, tail_depth)
-    echoes, tail_echoes = _echoes(tokens, text, said.tolist(), chains)
+    tails, room = _tails(tokens, text, misses, said, draft, dice, end_tokens, tail_depth)
     accepted = matches.float()
     if judge is not None:
         accepted = _chances(judge, dice, tokens, text, aheads, said, scores)
-    static = features.describe(scores, preferences, said, echoes)
-    tails[..., -LONGEST:] = tail_echoes.view(*tails.shape[:2], LONGEST)
+    static = features.describe(scores, preferences, said)
     ended = text[-1] in end_tokens
     return Recording(
         prompt,
@@ -197,11 +193,10 @@ def _tails(
     dice: Dice,
     end_tokens: Collection[int],
     depth: int,
-) -> tuple[Tensor, dict[int, list[int]], dict[int, int]]:
-    """Continue the draft after each refused token. Returns the tails' features without echoes; by position, the refused
-    token and its tail; and by position, the tokens of a tail up to and including its end token, if it has one."""
+) -> tuple[Tensor, dict[int, int]]:
+    """Continue the draft after each refused token. Returns the tails' features and, by position, the tokens of a tail
+    up to and including its end token, if it has one."""
     parts: list[Tensor] = []
-    continued: dict[int, list[int]] = {}
     room: dict[int, int] = {}
     for first in range(0, len(misses), BRANCHES) if depth else ():
         places = misses[first : first + BRANCHES]
@@ -220,26 +215,7 @@ def _tails(
                 chain.append(token)
         parts.append(torch.stack(columns, 1))
         for place, chain in zip(places, chains, strict=True):
-            continued[place] = chain
             ends = [i for i, token in enumerate(chain) if token in end_tokens]
             if ends:
                 room[place] = ends[0]
-    return torch.cat(parts).cpu() if parts else torch.empty(0, depth, features.STATIC), continued, room
-
-
-def _echoes(
-    tokens: Sequence[int], text: Sequence[int], said: Sequence[int], chains: Mapping[int, Sequence[int]]
-) -> tuple[Tensor, Tensor]:
-    """Echoes of the draft's own token at each position [N, LONGEST], and of the tails' tokens, in order."""
-    whole, echoes = [*tokens, *text], Echoes()
-    here: list[list[float]] = []
-    after: list[list[list[float]]] = []
-    for place, token in enumerate(said):
-        echoes.follow(whole[: len(tokens) + place])
-        here.append(echoes.of(token))
-        if place in chains:
-            after.append([])
-            for before, following in itertools.pairwise(chains[place]):
-                echoes.take(before)
-                after[-1].append(echoes.of(following))
-    return torch.tensor(here), torch.tensor(after)
+    return torch.cat(parts).cpu() if parts else torch.empty(0, depth, features.STATIC), room

@@ -15,7 +15,7 @@ from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.disco.recording import Recording
 from decoding.errors import BadStrategy
 
-HIDDEN = 8  # enough for QUICK features; the classifier answers after every drafted token
+HIDDEN = 3  # enough for GLANCE features; the classifier answers after every drafted token
 EPOCHS = 60
 BATCH = 1024
 STEPS = 16  # least steps per epoch: few tokens get smaller batches, or training would end too early
@@ -50,37 +50,21 @@ class Progress:
     held_out_f1: float
 
 
-def label(recordings: Sequence[Recording], lookahead: int | None = None) -> Labelled:
-    """Label the tokens of rounds with a static lookahead. Without `lookahead`, a draft has no limit."""
-    parts = [_label_one(number, recording, lookahead) for number, recording in enumerate(recordings)]
+def label(recordings: Sequence[Recording]) -> Labelled:
+    """Label the tokens of rounds whose drafts have no limit."""
+    parts = [_label_one(number, recording) for number, recording in enumerate(recordings)]
     if not parts:
         raise BadStrategy("There is no recording to learn from; give prompts that fit the models' context.")
     return Labelled(*(torch.cat([part[i] for part in parts]) for i in range(3)))
 
 
-def _label_one(number: int, recording: Recording, lookahead: int | None) -> tuple[Tensor, Tensor, Tensor]:
-    matches = recording.matches.tolist()
-    places, positions = _places(matches, lookahead)
-    static = recording.static[places]
-    own = features.own(recording.static)
-    previous = torch.where(positions == 1, 1.0, own[(places - 1).clamp(min=0)])
-    rows = features.in_round(static, previous, positions.float())
-    return rows, recording.accepted[places], torch.full((len(places),), number)
-
-
-def _places(matches: Sequence[bool], lookahead: int | None) -> tuple[Tensor, Tensor]:
-    """Positions of the tokens that are drafted and judged, and their positions within the round. The target itself adds
-    the token after a fully accepted draft."""
-    places, positions, at, position = [], [], 0, 1
-    while at < len(matches):
-        if lookahead is not None and position > lookahead:
-            at, position = at + 1, 1
-            continue
-        places.append(at)
+def _label_one(number: int, recording: Recording) -> tuple[Tensor, Tensor, Tensor]:
+    positions, position = list[int](), 1  # within the round
+    for is_match in recording.matches.tolist():
         positions.append(position)
-        position = position + 1 if matches[at] else 1
-        at += 1
-    return torch.tensor(places, dtype=torch.int64), torch.tensor(positions)
+        position = position + 1 if is_match else 1
+    rows = features.in_round(recording.static, torch.tensor(positions, dtype=torch.float32))
+    return rows, recording.accepted, torch.full((len(rows),), number)
 
 
 def train(
@@ -88,7 +72,7 @@ def train(
     held_out: Labelled,
     *,
     seed: int = 0,
-    columns: Sequence[str] = features.QUICK,
+    columns: Sequence[str] = features.GLANCE,
     hidden: int = HIDDEN,
     kind: str = "drafted",
     on_progress: Callable[[Progress], None] = lambda progress: None,

@@ -12,8 +12,7 @@ from functools import cached_property
 
 import torch
 
-from decoding.backends.backend import Backend
-from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.base import Backend, Request
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.ending import Decoded, Ending

@@ -13,8 +13,7 @@ from typing import Any
 
 from decoding.errors import BadLoad
 from decoding.measure.percentiles import percentiles
-from decoding.measure.request_times import gap_in_bin
-from decoding.measure.sample import SampleResult
+from decoding.measure.sample import SampleResult, gap_in_bin
 
 
 @dataclass(frozen=True, slots=True)

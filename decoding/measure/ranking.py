@@ -23,9 +23,13 @@ from decoding.measure.intervals import (
     standard_error,
 )
 from decoding.measure.speedups import Race
+from decoding.words import percent
 
 MOST_PROMPTS = 5000  # a difference that takes more prompts does not matter
 SURE = 1.28  # standard errors around a difference between which its true value lies in 8 of 10 cases
+
+SEEN_BY_ONE = 0.5  # rule of thumb for one strategy whose log ratios spread by 0.08 to 0.20 (`bench coverage`)
+GOAL = 0.05  # a difference that most people care for
 
 RANKED = ("ranked", "server")  # roles of what could be deployed
 
@@ -152,3 +156,19 @@ def listed(names: Sequence[str], word: str) -> str:
     if len(names) > len(shown):
         shown.append(f"{len(names) - len(shown)} more")
     return f"{', '.join(shown[:-1])} {word} {shown[-1]}" if shown[1:] else shown[0]
+
+
+def are_too_few(prompts: int, strategies: int) -> bool:
+    """Whether so many strategies beside the baseline get no interval."""
+    return strategies > 0 and prompts < fewest_rows(strategies)
+
+
+def outlook(prompts: int, strategies: int) -> str:
+    """Say what so many prompts can show of so many strategies beside the baseline."""
+    enough = f" About {math.ceil((SEEN_BY_ONE / GOAL) ** 2)} prompts show differences of {percent(GOAL)}."
+    if are_too_few(prompts, strategies):
+        number = "1 prompt is" if prompts == 1 else f"{prompts} prompts are"
+        intervals = f"intervals of {strategies} strategies at once take" if strategies > 1 else "an interval takes"
+        return f"{number} too few to settle anything: {intervals} at least {fewest_rows(strategies)}.{enough}"
+    seen = SEEN_BY_ONE / math.sqrt(prompts)
+    return f"{prompts} prompts usually show differences of {percent(seen)} or more.{enough if seen > GOAL else ''}"

@@ -6,7 +6,7 @@ import itertools
 from collections.abc import Sequence
 from contextlib import suppress
 
-from decoding.backends.backend import Backend
+from decoding.backends.contestants.base import Backend
 from decoding.core.ending import Ending
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt

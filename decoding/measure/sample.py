@@ -6,19 +6,36 @@ Names follow vLLM's per-request metrics. `measure.definitions` says what each me
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import math
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from decoding.choice import Choice
 from decoding.core.load import ONE, Load
-from decoding.measure.request_times import UNKNOWN, Timing, timing
 from decoding.measure.spent import Spent, spent_in
 from decoding.trace import accounting
 from decoding.trace.events import Delivered, Drafted, Event, Finished, Reported, Started, Verified, frozen
 
 Outcome = Literal["identical", "tie", "divergent", "not_compared"]
 AUDIT_OUTCOMES: tuple[Outcome, ...] = ("identical", "tie", "divergent", "not_compared")
+PER_OCTAVE = 32  # bins of gaps: each 2.2 % wide
+Gaps = tuple[tuple[int, int], ...]  # bin, and how many gaps are in it
+
+
+@dataclass(frozen=True, slots=True)
+class Timing:
+    """Times of one request, in ns."""
+
+    arrived_ns: int = 0  # since the load began
+    queued_ns: int = 0  # from arrival until decoding began
+    first_ns: int = 0  # from arrival to the first token
+    gaps: Gaps = ()
+
+
+UNKNOWN = Timing()
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,12 +188,28 @@ def sample_from_events(
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
-        timing=timing(events),
+        timing=_timing(started, [event.end_ns for event in (*verdicts, *deliveries)]),
         delivered=sum(d.count for d in deliveries),
         is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
         spent=None if reported else spent_in(events, choice.kind, copies=not choice.spec.needs_draft),
     )
     return _by_server(sample, reported) if reported else sample
+
+
+def _timing(started: Started, bursts: Sequence[int]) -> Timing:
+    """Times of a request whose tokens came in bursts, one per verification: a gap is the time between two bursts as a
+    user would see it."""
+    gaps = Counter(_bin(later - earlier) for earlier, later in itertools.pairwise(bursts))
+    first = started.queued_ns + (bursts[0] if bursts else 0)
+    return Timing(started.arrived_ns, started.queued_ns, first, tuple(sorted(gaps.items())))
+
+
+def _bin(gap_ns: int) -> int:
+    return round(PER_OCTAVE * math.log2(max(1, gap_ns)))
+
+
+def gap_in_bin(number: int) -> float:
+    return float(2 ** (number / PER_OCTAVE))
 
 
 def _accepted(judged: Sequence[tuple[Drafted, int]]) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from safetensors import SafetensorError
 
 from decoding.errors import BadCheckpoint, BadPrompt, DrafthouseError, OutOfMemory
 from decoding.models.devices import free_bytes
-from decoding.models.fast.model import FastModel
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastModel, FastRunner
 from decoding.models.fast.weights import TensorFiles, weights_of
 from decoding.models.files import read_json
 from decoding.models.folder import ModelFolder, inspect

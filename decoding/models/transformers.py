@@ -16,10 +16,9 @@ import torch
 from torch import Tensor
 from transformers import DynamicCache
 
-from decoding.models.bounds import check_extend, check_ids, check_open, check_rewind
 from decoding.models.config_bounds import CONTEXTS
 from decoding.models.devices import facts_of
-from decoding.models.runner import Feed, extend_each
+from decoding.models.runner import Feed, check_extend, check_ids, check_open, check_rewind, extend_each
 
 DEFAULT_CONTEXT = 4096  # for the few models that name none
 

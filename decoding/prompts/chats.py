@@ -28,14 +28,6 @@ class Turn:
     reference: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Sent:
-    """When a logged request was sent, in seconds since 1970, and how many tokens it asked for at most."""
-
-    at: float | None = None
-    max_tokens: int | None = None
-
-
 Turns = Callable[[Row], list[Turn]]
 
 
@@ -63,8 +55,9 @@ def completion(row: Row) -> str:
     return word(request(row), "prompt")
 
 
-def sent(row: Row) -> Sent:
-    return Sent(_seconds(row.get("timestamp")), _length(request(row)))
+def sent(row: Row) -> tuple[float | None, int | None]:
+    """Return when a logged request was sent, in seconds since 1970, and how many tokens it asked for at most."""
+    return _seconds(row.get("timestamp")), _length(request(row))
 
 
 def questions(row: Row) -> list[Turn]:

@@ -7,13 +7,12 @@ later, by the target's chat template; each turn of a conversation is a prompt.
 
 import codecs
 import json
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from decoding.errors import BadPrompt, BadPrompts
 from decoding.prompts import chats
-from decoding.prompts.chat.messages import Chat, Message
+from decoding.prompts.chat.messages import UNFIT, Chat, Message
 from decoding.prompts.containers import LONGEST, Placed
 from decoding.prompts.containers import rows as rows_of
 from decoding.prompts.forms import RowForm, named, recognised
@@ -24,8 +23,6 @@ LARGEST_PROMPT_FILE = 64 * 1024 * 1024  # bytes
 MOST_PROMPTS = 100_000
 LONGEST_ID = 200  # characters
 IDS = ("id", "task_id", "question_id", "prompt_id", "custom_id")
-
-HALF_PAIR = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,9 +168,10 @@ def _require_new(found: Iterable[PromptItem], first_at: Mapping[str, str]) -> No
 def _read(row: Row, form: RowForm, number: str) -> list[PromptItem]:
     """Read a row: one prompt, or one for each turn of its conversation."""
     turns = form.turns(row) if form.turns else []
-    sent = chats.sent(row) if form.is_log else chats.Sent()
     plain = _prompt(row, turns[0].chat.text if turns else form.text(row), number)
-    plain = replace(plain, at=sent.at, max_tokens=sent.max_tokens)
+    if form.is_log:
+        at, max_tokens = chats.sent(row)
+        plain = replace(plain, at=at, max_tokens=max_tokens)
     if not turns:
         return [_checked(replace(plain, reference=optional(row, form.reference)))]
     return [_checked(prompt) for prompt in _conversation(plain, turns)]
@@ -204,6 +202,6 @@ def _checked(prompt: PromptItem) -> PromptItem:
     if len(prompt.id) > LONGEST_ID:
         raise BrokenRow(f"its id has {len(prompt.id):,} characters, more than {LONGEST_ID}")
     for column in ("id", "text", "category", "reference"):
-        if HALF_PAIR.search(getattr(prompt, column)):
-            raise BrokenRow(f"its {column} holds half a surrogate pair; write the whole character")
+        if UNFIT.search(getattr(prompt, column)):
+            raise BrokenRow(f"its {column} holds a NUL character or half a surrogate pair; write whole characters")
     return prompt

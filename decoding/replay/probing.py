@@ -54,47 +54,21 @@ def probe(
     on_progress: OnProgress = unheard,
 ) -> CostModel:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
-    two sources, and a classifier's decision. A target alone has only the first."""
-    return probe_each(pair, prompts, sampling, [classifier] if classifier is not None else [], on_progress)[0]
-
-
-def probe_each(
-    pair: ModelPair,
-    prompts: Sequence[PromptItem],
-    sampling: Sampling,
-    classifiers: Sequence[str],
-    on_progress: OnProgress = unheard,
-) -> list[CostModel]:
-    """Probe several classifiers at once. The costs differ only in the decision. Without a classifier there is one
-    result, whose decision costs nothing. On a target alone no decision does. `on_progress` gets the turns done."""
-    names = classifiers if pair.draft else ()
-    rules = [TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in names]
-    costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu", on_progress)
-    decisions = decisions or [0.0] * max(1, len(classifiers))
-    return [dataclasses.replace(costs, decision=decision) for decision in decisions]
-
-
-def probed(
-    pair: ModelPair,
-    prompts: Sequence[PromptItem],
-    sampling: Sampling,
-    deciding: Sequence[TimedRule],
-    is_launched: bool,
-    on_progress: OnProgress = unheard,
-) -> tuple[CostModel, list[float]]:
-    """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
-    are launched on a GPU. Of a target alone they are those of verifying drafts that no model makes."""
+    two sources, and a classifier's decision. A target alone has only the first. `on_progress` gets the turns done."""
+    is_launched = pair.target.device.type != "cpu"
     comparison = Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
     comparison.warm_up(is_launched)
-    looking = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence)] if pair.draft else []
+    timed = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence)] if pair.draft else []
+    if pair.draft and classifier is not None:
+        timed.append(TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(classifier))))
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
-        rules = [TimedRule(rule.source, rule.feature) for rule in (*looking, *deciding)]
+        rules = [TimedRule(rule.source, rule.feature) for rule in timed]
         found = _measured(comparison, rules, on_progress)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
     answers = [decision_cost(rule.traces, found.chains) if is_launched else rule.price for rule in rules]
-    reading, *decisions = answers or [0.0]
-    costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading), found.trees)
-    return with_mixes(costs, found.mixes, MIX.spec.sees), decisions
+    reading, decision = (*answers, 0.0, 0.0)[:2]
+    costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading, decision=decision), found.trees)
+    return with_mixes(costs, found.mixes, MIX.spec.sees)
 
 
 @dataclass

@@ -1,1 +1,1 @@
-"""Training a classifier: how prompts are split, which networks are tried, and which of them is kept."""
+"""Training a classifier: how prompts are split, and which network is trained."""

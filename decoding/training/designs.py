@@ -17,22 +17,16 @@ from decoding.errors import BadPair
 
 @dataclass(frozen=True)
 class Network:
-    name: str  # by which the pair holds the candidate
     columns: Sequence[str]  # the features that it sees
     hidden: int
 
 
-# Of our two networks the one with echoes is more accurate and slower, so it pays if a drafted token is expensive.
-# Replay decides which one to keep (docs/decisions/0017). The paper does not give the width of its network.
-OF_DRAFTS = (
-    Network("one that hears echoes", features.QUICK, training.HIDDEN),
-    Network("one that takes a glance", features.GLANCE, 3),
-)
-OF_COPIES = Network("one that hears matches", judging.SEEN, 2 * training.HIDDEN)
-NETWORKS: dict[str, tuple[Network, ...]] = {
-    OURS: OF_DRAFTS,
-    SOURCES: OF_DRAFTS,  # each beside one of copies
-    PAPER: (Network("one as published", features.PUBLISHED, 64),),
+GLANCING = Network(features.GLANCE, training.HIDDEN)
+OF_COPIES = Network(judging.SEEN, 16)
+NETWORKS = {
+    OURS: GLANCING,
+    SOURCES: GLANCING,  # beside one of copies
+    PAPER: Network(features.PUBLISHED, 64),  # the paper does not give the width of its network
 }
 
 
@@ -42,14 +36,9 @@ class How:
 
     design: str = OURS
 
-    def networks(self, *, is_undrafted: bool = False) -> tuple[Network, ...]:
-        """Return the candidates. On a target alone there is one: nothing is drafted."""
-        return (OF_COPIES,) if is_undrafted else NETWORKS[self.design]
-
-    def looks_at(self, network: Network) -> list[str]:
-        """Return the features that a classifier with this network sees."""
-        more = OF_COPIES.columns if self.design == SOURCES else ()
-        return [name for name in features.NAMES if name in (*network.columns, *more)]
+    def network(self, *, is_undrafted: bool = False) -> Network:
+        """Return the network of drafted tokens; on a target alone that of copies, since nothing is drafted."""
+        return OF_COPIES if is_undrafted else NETWORKS[self.design]
 
     def label(self, recordings: Sequence[Recording]) -> Labelled:
         """Label the tokens that this design learns from."""
@@ -71,30 +60,29 @@ class How:
 
     def train(
         self,
-        networks: Sequence[Network],
+        network: Network,
         part: Labelled,
         held_out: Labelled,
         on_progress: Callable[[Progress], None] = lambda progress: None,
-    ) -> list[DraftClassifier]:
-        """Train these networks. With the design `sources`, train one for copied tokens too, and give it to each.
-        `on_progress` follows the first network."""
+    ) -> DraftClassifier:
+        """Train this network. With the design `sources`, train one for copied tokens beside it. `on_progress` follows
+        the first."""
 
-        def trained(network: Network, part: Labelled, held_out: Labelled) -> DraftClassifier:
+        def trained(one: Network, part: Labelled, held_out: Labelled) -> DraftClassifier:
             return training.train(
                 part,
                 held_out,
-                columns=network.columns,
-                hidden=network.hidden,
-                kind="copied" if network is OF_COPIES else "drafted",
-                on_progress=on_progress if network is networks[0] else lambda progress: None,
+                columns=one.columns,
+                hidden=one.hidden,
+                kind="copied" if one is OF_COPIES else "drafted",
+                on_progress=on_progress if one is network else lambda progress: None,
             )
 
-        if self.design != SOURCES or networks[0] is OF_COPIES:
-            return [trained(network, part, held_out) for network in networks]
+        if self.design != SOURCES or network is OF_COPIES:
+            return trained(network, part, held_out)
         (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
-        drafted = [trained(network, drafts, held_drafts) for network in networks]
-        copied = trained(OF_COPIES, copies, held_copies)
-        return [DraftClassifier(each.drafted, copied.drafted) for each in drafted]
+        drafted, copied = trained(network, drafts, held_drafts), trained(OF_COPIES, copies, held_copies)
+        return DraftClassifier(drafted.drafted, copied.drafted)
 
 
 def _by_kind(labelled: Labelled) -> tuple[Labelled, Labelled]:

@@ -26,11 +26,11 @@ from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
-from decoding.strategies.disco import Priced
-from decoding.training.designs import USUAL, How, Network
+from decoding.training.designs import USUAL, How
 from decoding.training.splits import Splits
 
 PARTS = ("training", "validation", "test")  # of the material
+HELD = "the one in training"  # name by which the pair holds the classifier while its decisions are priced
 
 
 @dataclass(frozen=True)
@@ -110,7 +110,10 @@ def learn(
     how: How = USUAL,
 ) -> DraftClassifier:
     labelled = [how.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
-    network, classifier, costs = _fastest_network(pair, recorded, labelled, material, sampling, how, on_progress)
+    network = how.network(is_undrafted=pair.draft is None)
+    classifier = how.train(network, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
+    pair.hold(HELD, classifier)
+    costs = probing.probe(pair, material.validation, sampling, HELD, partial(_measuring, on_progress))
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
@@ -122,7 +125,7 @@ def learn(
             "draft_left_out": pair.draft_left_out,
             "features": list(features.NAMES),
             "design": how.design,
-            "looks_at": how.looks_at(network),
+            "looks_at": [name for name in features.NAMES if name in classifier.sees],
             "thresholds": thresholds,
             "cap": planning.CAP,
             "sampling": sampling.to_dict(),
@@ -150,43 +153,6 @@ def _tested(
         "predicted": _predicted(test, costs, classifier, thresholds),
         "sweep": (of_copies if test.is_undrafted else planning.sweep(test, costs, classifier) | of_copies),
     }
-
-
-def _fastest_network(
-    pair: ModelPair,
-    recorded: RecordedSplits,
-    labelled: Sequence[Labelled],
-    material: Splits,
-    sampling: Sampling,
-    how: How,
-    on_progress: OnProgress,
-) -> tuple[Network, DraftClassifier, CostModel]:
-    """Train every network of the design, and keep the one that replay finds fastest at this machine's prices."""
-    networks = how.networks(is_undrafted=pair.draft is None)
-    candidates = how.train(networks, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
-    for network, candidate in zip(networks, candidates, strict=True):
-        pair.hold(network.name, candidate)
-    names = [network.name for network in networks]
-    prices = probing.probe_each(pair, material.validation, sampling, names, partial(_measuring, on_progress))
-    if len(networks) == 1:
-        return networks[0], candidates[0], prices[0]
-    classifier, costs = fastest(recorded.validation, list(zip(candidates, prices, strict=True)))
-    network = next(n for n, each in zip(networks, candidates, strict=True) if each is classifier)
-    return network, classifier, costs
-
-
-def fastest(
-    study: RecordedSet, candidates: Sequence[tuple[DraftClassifier, CostModel]]
-) -> tuple[DraftClassifier, CostModel]:
-    """Return the candidate with which the priced rule is fastest in replay. Each candidate's own cost counts."""
-
-    def speed(candidate: tuple[DraftClassifier, CostModel]) -> float:
-        classifier, costs = candidate
-        price = planning.price_of_a_token(study, costs, classifier)
-        counts = study.count(lambda: Priced(price, planning.CAP), classifier)
-        return costs.tokens_per_s(counts, "estimate")
-
-    return max(candidates, key=speed)
 
 
 def _digest(prompts: Sequence[PromptItem]) -> str:

@@ -29,7 +29,6 @@ class Bridge:
     target_ends: frozenset[int]
     draft_ends: frozenset[int]
     outputs: int  # the target's number of logits
-    draft_outputs: int
     words: Words  # the draft's decode
 
     @cached_property
@@ -45,10 +44,8 @@ class Bridge:
         return self.method == "slem"
 
 
-def bridge_of(
-    shared: SharedTokens, method: str, target: ModelTokens, draft: ModelTokens, outputs: tuple[int, int]
-) -> Bridge:
-    """`method` is one of METHODS; `outputs` are the numbers of logits of target and draft."""
+def bridge_of(shared: SharedTokens, method: str, target: ModelTokens, draft: ModelTokens, outputs: int) -> Bridge:
+    """`method` is one of METHODS; `outputs` is the target's number of logits."""
     return Bridge(
         shared.method(method),
         Coder(shared.target, target.tokenizer.encode),
@@ -56,7 +53,7 @@ def bridge_of(
         shared,
         target.end_tokens,
         draft.end_tokens,
-        *outputs,
+        outputs,
         draft.tokenizer.decode,
     )
 
@@ -67,7 +64,6 @@ def translated(load: Callable[[], ModelRunner], target: Path, draft: Path) -> Mo
     from decoding.vocabularies.fit import check_pair
 
     report = check_pair(target, draft)
-    assert report.shared and report.draft, "the tokenizers do not differ"
-    outputs = (report.target.vocab_size, report.draft.vocab_size)
-    bridge = bridge_of(report.shared, "tli", tokens_of(target), tokens_of(draft), outputs)
+    assert report.shared, "the tokenizers do not differ"
+    bridge = bridge_of(report.shared, "tli", tokens_of(target), tokens_of(draft), report.target.vocab_size)
     return bridge.over(load())

@@ -7,17 +7,15 @@ tokens must write the same in both; everything else is a remark. A target alone 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Literal
 
-from decoding.errors import BadCheckpoint, BadPair
+from decoding.errors import BadPair
 from decoding.models.folder import ModelFolder, inspect
 from decoding.models.gguf.origin import about_speed
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
-from decoding.prompts.chat.template import template_of
 from decoding.vocabularies.shared import ABOUT_COPIES, SharedTokens, shared
 from decoding.vocabularies.spelling import spelling_of
 
@@ -164,15 +162,6 @@ def _habits(
     if target.end_tokens != draft.end_tokens:
         ends = " and ".join(str(sorted(model.end_tokens)) for model in (target, draft))
         yield remark("special tokens", f"The end tokens differ ({ends}); a text ends where the target ends it.")
-    if _template(target) != _template(draft):
-        yield remark("chat template", "The chat templates differ; prompts are written in the target's.")
-
-
-def _template(model: ModelFolder) -> str:
-    with suppress(BadCheckpoint):  # only chats need it
-        if found := template_of(model.path):
-            return found.text.strip()
-    return ""
 
 
 def _ends(target: ModelFolder) -> Iterator[PairFinding]:

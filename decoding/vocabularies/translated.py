@@ -15,9 +15,18 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor
 
-from decoding.models.bounds import check_extend, check_ids, check_rewind
 from decoding.models.devices import Facts
-from decoding.models.runner import Feed, Model, ModelRunner, Tree, TreePass, extend_all
+from decoding.models.runner import (
+    Feed,
+    Model,
+    ModelRunner,
+    Tree,
+    TreePass,
+    check_extend,
+    check_ids,
+    check_rewind,
+    extend_all,
+)
 from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import SharedTokens
 

@@ -13,8 +13,7 @@ from tokenizers.models import WordLevel
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedTokenizerFast
 
-from decoding.models.fast.model import FastModel
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastModel, FastRunner
 from decoding.models.fast.shape import shape_of
 from decoding.models.fast.weights import TensorFiles, weights_of
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import torch
 
-from decoding.models.fast.runner import FastRunner, RunnerModel
+from decoding.models.fast.runner import FastModel, FastRunner
 from decoding.models.fast.shape import Shape, shape_of
 from decoding.models.runner import ModelRunner, rewind_to
 from tests.kit.chains import Chains
@@ -39,7 +39,7 @@ def assert_near(got: torch.Tensor, want: torch.Tensor) -> None:
 ROUNDS = [((0, 1), (1, 5), (2, 2)), ((0, 3), (2, 1)), ((1, 1), (2, 4)), ((1, 2),), ((0, 20), (1, 2), (2, 2))]
 
 
-def played(together: Sequence[ModelRunner], plain: RunnerModel) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+def played(together: Sequence[ModelRunner], plain: FastModel) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Return logits of three texts in a slab, and of the same texts with caches of their own. One enters with a long
     prompt, one sits out, one is left alone, and one outgrows its place by branches."""
     texts, model = [TEXT[:20], TEXT[5:9], TEXT[:31]], together[0].model

@@ -15,9 +15,8 @@ import torch
 from decoding.dice.choosing import Look, Picker, Pickers
 from decoding.dice.sampling import Sampling
 from decoding.models.fast.capturing import Capturing
-from decoding.models.fast.model import FastModel
 from decoding.models.fast.passes import StaticPasses
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastModel, FastRunner
 from tests.kit.models import fast_runner
 
 on_a_gpu = pytest.mark.parametrize("device", [

@@ -23,9 +23,9 @@ def bridge(target: Spelling, draft: Spelling, method: Method, ends: int | None =
     """`ends`: the target's and the draft's end token are the last ones, of so many target's."""
     theirs, ours = (frozenset({max({**s.written, **s.specials})}) if ends else frozenset() for s in (target, draft))
     coders = [Coder(each, lambda text, each=each: each.spell(text.encode())) for each in (target, draft)]
-    outputs, own = (1 + max({**each.written, **each.specials}) for each in (target, draft))
+    outputs = 1 + max({**target.written, **target.specials})
     both = shared(target, draft, theirs, ours)
-    return Bridge(method, *coders, both, theirs, ours, outputs, own, lambda tokens: draft.bytes_of(tokens).decode())
+    return Bridge(method, *coders, both, theirs, ours, outputs, lambda tokens: draft.bytes_of(tokens).decode())
 
 
 def bridged(

@@ -28,7 +28,7 @@ RULES: dict[str, Choice | Callable[[Parts], Drafter]] = {
     "heuristic": choose("heuristic", {"initial": 2}),
     "threshold": choose("threshold", {"threshold": 0.35, "cap": 8}),
     "oracle": choose("oracle", {"cap": 8}),
-    "disco by echoes": stopped_by("priced", 8, some_classifier(), 0.3),
+    "disco by every feature": stopped_by("priced", 8, some_classifier(), 0.3),
     "disco at a glance": stopped_by("priced", 8, looking_at(features.GLANCE), 0.3),
     "disco as published": stopped_by("threshold", 8, looking_at(features.GLANCE), 0.5),
 }
@@ -99,7 +99,7 @@ def test_a_processor_and_dice_that_read_choose_call_by_call() -> None:
 
 
 @on_a_gpu
-@pytest.mark.parametrize("rule", ["threshold", "disco by echoes"])
+@pytest.mark.parametrize("rule", ["threshold", "disco by every feature"])
 @pytest.mark.parametrize("settings", SETTINGS, ids=str)
 def test_a_captured_draft_is_the_one_that_is_chosen_call_by_call(
     rule: str, settings: dict[str, float], device: torch.device, tmp_path: Path

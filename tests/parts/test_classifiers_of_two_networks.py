@@ -13,7 +13,7 @@ from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import row_of
 from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
-from decoding.training.designs import OF_COPIES, OF_DRAFTS, How
+from decoding.training.designs import GLANCING, OF_COPIES, How
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at
 
@@ -30,18 +30,17 @@ def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClas
     return DraftClassifier(of_drafts.drafted, of_copies.drafted)
 
 
-@pytest.mark.parametrize("network", OF_DRAFTS[:1])
-def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled, network) -> None:  # type: ignore[no-untyped-def]
+def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled) -> None:  # type: ignore[no-untyped-def]
     drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
-    [ours], [both] = How().train([network], drafts, drafts), How("sources").train([network], labelled, labelled)
+    ours, both = How().train(GLANCING, drafts, drafts), How("sources").train(GLANCING, labelled, labelled)
     torch.testing.assert_close(both(drafts.rows), ours(drafts.rows))
     for ahead in range(40):
         assert both.unrolled(ahead) == ours.unrolled(ahead)  # no more units to ask
-    assert (both.quick, both.glances) == (ours.quick, ours.glances) and both.knows_copies
+    assert both.glances and ours.glances and both.knows_copies
 
 
 def test_both_networks_are_stored_and_read_again_with_or_without_torch(tmp_path: Path) -> None:
-    both = both_of(looking_at(features.QUICK), looking_at(OF_COPIES.columns))
+    both = both_of(looking_at(features.GLANCE), looking_at(OF_COPIES.columns))
     both.card = {"features": list(features.NAMES), "pair": [], "thresholds": {"copied": 0.1}}
     both.save(tmp_path)
     rows = torch.tensor([row_of(match, 2) for match in MATCHES])
@@ -52,8 +51,8 @@ def test_both_networks_are_stored_and_read_again_with_or_without_torch(tmp_path:
 
 @pytest.mark.parametrize("is_of_two", [True, False], ids=["two networks", "one for both, as in older files"])
 def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are(is_of_two: bool) -> None:
-    one = looking_at((*features.QUICK, *judging.MATCHES))
-    both = both_of(looking_at(features.QUICK), looking_at(OF_COPIES.columns)) if is_of_two else one
+    one = looking_at((*features.GLANCE, *judging.MATCHES))
+    both = both_of(looking_at(features.GLANCE), looking_at(OF_COPIES.columns)) if is_of_two else one
     moved = both.scaled(1.5, -0.4)
     drafted = torch.rand(20, len(features.NAMES))
     drafted[:, [features.NAMES.index(name) for name in judging.MATCHES]] = 0.0

@@ -50,7 +50,7 @@ class Parrot(Contestant):
     def runner(self, choice):
         return "bird"
 
-    def hardware(self, choice):
+    def hardware(self, choice, longest=0):
         return "a perch"
 '''
 

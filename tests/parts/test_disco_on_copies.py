@@ -41,7 +41,7 @@ def test_each_copied_token_is_labelled_as_a_live_run_would_judge_it() -> None:
 
 def test_a_classifier_that_learned_from_drafts_alone_is_refused() -> None:
     with pytest.raises(BadStrategy, match="train-disco --design sources"):
-        judge_of(looking_at(features.QUICK))
+        judge_of(looking_at(features.GLANCE))
 
 
 def deciding() -> DraftClassifier:
@@ -67,17 +67,16 @@ def test_a_file_that_holds_no_judge_is_refused(spoil: Any, says: str, tmp_path: 
 
 
 def test_a_classifier_of_an_earlier_version_answers_as_before(tmp_path: Path) -> None:
-    """Its card lists fewer features."""
-    made = looking_at(features.QUICK)
-    made.card = {"features": list(features.NAMES), "pair": [], "thresholds": {}}
+    """Its card lists no matches, but a feature that no version computes any more: it may not have used that."""
+    made, old = looking_at(features.GLANCE), len(features.NAMES) - len(MATCHES)
+    made.card = {"features": [*features.NAMES[:old], "echo_1"], "pair": [], "thresholds": {}}
     made.save(tmp_path)
-    earlier = [name for name in features.NAMES if name not in MATCHES]
-    tensors = load_file(tmp_path / "classifier.safetensors")
-    tensors["hidden.weight"] = tensors["hidden.weight"][:, : len(earlier)].contiguous()
-    save_file(tensors, tmp_path / "classifier.safetensors")
-    card = (tmp_path / "card.json").read_text()
-    for name in MATCHES:
-        card = card.replace(f',\n    "{name}"', "")
-    (tmp_path / "card.json").write_text(card)
-    rows = torch.randn(5, len(features.NAMES))
-    torch.testing.assert_close(load_classifier(tmp_path)(rows), made(rows))
+    tensors, rows = load_file(tmp_path / "classifier.safetensors"), torch.randn(5, len(features.NAMES))
+    for weight in (0.0, 1.0):
+        columns = (tensors["hidden.weight"][:, :old], torch.full((6, 1), weight))
+        save_file({**tensors, "hidden.weight": torch.cat(columns, 1)}, tmp_path / "classifier.safetensors")
+        if weight:
+            with pytest.raises(BadStrategy, match="reads other features"):
+                load_classifier(tmp_path)
+        else:
+            torch.testing.assert_close(load_classifier(tmp_path)(rows), made(rows))

@@ -23,8 +23,7 @@ from decoding.errors import BadLoad, BadStrategy, BrokenModel
 from decoding.measure.comparison import Measurement
 from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, figures, parse_objective
-from decoding.measure.request_times import Timing
-from decoding.measure.sample import SampleResult, sample_from_dict
+from decoding.measure.sample import SampleResult, Timing, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.measure.speedups import Race
 from decoding.measure.summary import RaceResults

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
 from functools import partial
 
 import pytest
@@ -13,14 +12,13 @@ import pytest
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco import metrics
-from decoding.disco.classifier import DraftClassifier
-from decoding.disco.features import GLANCE, QUICK
+from decoding.disco.features import GLANCE
 from decoding.disco.training import Labelled, label, train
 from decoding.prices.cost_model import CostModel
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import CAP, RecordedSet, price_of_a_token, study
 from decoding.strategies.disco import Priced
-from decoding.training.making import TrainingStep, fastest, make_classifier
+from decoding.training.making import TrainingStep, make_classifier
 from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair, prompts
 
@@ -46,7 +44,7 @@ def test_a_card_says_what_the_classifier_was_made_of_and_how_good_it_is(made) ->
     assert card["thresholds"]["priced"] > 0
     assert 0 < card["thresholds"]["threshold"] < 1
     assert 0.5 < card["metrics"]["auc"] <= 1
-    assert card["looks_at"] in (list(GLANCE), list(QUICK))
+    assert card["looks_at"] == list(GLANCE)
     assert set(card["predicted"]) == {"best static", "heuristic", "oracle", "disco:threshold", "disco:priced"}
     phases = list(dict.fromkeys(step.phase for step in told))
     recorded = [f"recording {part}" for part in ("training", "validation", "test", "greedy texts")]
@@ -81,12 +79,10 @@ def labelled() -> tuple[RecordedSet, list[Labelled]]:
     return validation, [label(part.recordings) for part in (training, validation)]
 
 
-@pytest.mark.parametrize("columns", [GLANCE, QUICK], ids=["glance", "quick"])
-def test_the_price_of_a_token_needs_no_search(labelled, columns: Sequence[str]) -> None:  # type: ignore[no-untyped-def]
-    """It comes within a fortieth of the best threshold there is, whatever a drafted token costs. Which of the two
-    classifiers a pair gets depends on the machine's speed."""
+def test_the_price_of_a_token_needs_no_search(labelled) -> None:  # type: ignore[no-untyped-def]
+    """It comes within a fortieth of the best threshold there is, whatever a drafted token costs."""
     recorded, examples = labelled
-    classifier = train(*examples, columns=columns)
+    classifier = train(*examples)
     for draft in (0.05, 0.15, 0.3):
         costs = CostModel.of_one((0.0, *(1.0 + 0.05 * rows for rows in range(CAP + 1))), draft, 0.0, 0.0, 0.0)
 
@@ -95,19 +91,3 @@ def test_the_price_of_a_token_needs_no_search(labelled, columns: Sequence[str]) 
 
         price = price_of_a_token(recorded, costs, classifier)
         assert speed(price) > 0.975 * max(speed(step / 50) for step in range(1, 50, 3))
-
-
-def test_the_classifier_is_kept_whose_words_are_worth_their_time(labelled) -> None:  # type: ignore[no-untyped-def]
-    """A classifier that knows more is kept if it costs little beside a drafted token, and not if it costs as much."""
-    validation, examples = labelled
-    knowing, blunt = (train(*examples, columns=columns) for columns in (QUICK, ("position",)))
-
-    def kept(decision: float) -> DraftClassifier:
-        prices = [
-            CostModel.of_one((0.0, *[1.0 + 0.05 * rows for rows in range(CAP + 1)]), 0.2, 0.0, 0.0, 0.0, decision=each)
-            for each in (decision, 1e-6)
-        ]
-        return fastest(validation, list(zip((knowing, blunt), prices, strict=True)))[0]
-
-    assert kept(0.001) is knowing
-    assert kept(0.2) is blunt

@@ -93,7 +93,8 @@ def test_bytes_of_another_encoding_are_refused_with_their_line():
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("p.jsonl", '{"text": "x \\ud800"}', "its text holds half a surrogate pair"),
+        ("p.jsonl", '{"text": "x \\ud800"}', "its text holds a NUL character or half a surrogate pair"),
+        ("p.jsonl", '{"text": "x", "id": "\\u0000"}', "its id holds a NUL character"),
         ("p.jsonl", '{"text": "x", "text": "y"}', "the key 'text' is there twice"),
         ("p.json", "[" + "[]," * 2_000_000 + "0]", "lists and objects, more than"),
         ("p.jsonl", '{"text": "x", "n": [' + "1," * 6_500_000 + "1]}", "values, more than"),
@@ -101,7 +102,7 @@ def test_bytes_of_another_encoding_are_refused_with_their_line():
         ("p.txt", "a\n" * 100_001, "more than 100,000 rows"),
         ("p.txt", "a" + "\n" * 2_000_001, "has 2,000,001 lines, more than 2,000,000"),
     ],
-    ids=range(7),
+    ids=range(8),
 )
 def test_a_prompt_file_made_to_hurt_is_refused_in_a_sentence(name, text, reason):
     with pytest.raises(BadPrompts, match=reason) as refusal:

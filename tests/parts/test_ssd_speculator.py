@@ -16,7 +16,6 @@ from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
-from decoding.disco.echoes import Echoes
 from decoding.drafting import fan_outs as fanout
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import OutOfMemory
@@ -115,12 +114,12 @@ def test_a_geometric_fan_out_is_that_of_the_theorem() -> None:
 
 def test_a_token_that_truncation_left_alone_is_estimated_like_any_other() -> None:
     asked = some_classifier()
-    unasked = [number for number, name in enumerate(features.NAMES) if name not in features.QUICK]
+    unasked = [number for number, name in enumerate(features.NAMES) if name not in features.GLANCE]
     hidden = asked.drafted.hidden.index_fill(1, torch.tensor(unasked), 0.0)
     estimator = Estimator(DraftClassifier(asked.drafted._replace(hidden=hidden)), lambda estimate: estimate)
     scores = torch.tensor([[-torch.inf, 3.0, -torch.inf]])
-    told, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes(), best=(3.0, -torch.inf))
-    looked, *_ = estimator.one(DraftedChain(), scores, scores, 1, Echoes())
+    told, *_ = estimator.one(DraftedChain(), scores, scores, 1, best=(3.0, -torch.inf))
+    looked, *_ = estimator.one(DraftedChain(), scores, scores, 1)
     assert told == pytest.approx(looked, abs=0.01) and 0.0 < told < 1.0
 
 

@@ -10,11 +10,10 @@ import pytest
 from decoding.choice import Choice, choose
 from decoding.core.load import Load
 from decoding.measure import passes, why
-from decoding.measure.request_times import Timing
-from decoding.measure.sample import SampleResult, sample_from_dict, sample_from_events
+from decoding.measure.sample import SampleResult, Timing, sample_from_dict, sample_from_events
 from decoding.measure.spent import BOUND, CAUSES, is_behind, rounds_behind
 from decoding.measure.summary import report
-from decoding.measure.texts import Texts
+from decoding.measure.why import Texts
 from decoding.strategies import BASELINE
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Reported, Started, Verified
 

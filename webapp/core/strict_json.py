@@ -27,9 +27,11 @@ def loads(text: str | bytes, *, deepest: int = DEEPEST, most: int | None = None)
         raise ValueError(f"This is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.") from None
     except ValueError as error:
         raise ValueError(f"In the JSON, {error}.") from None
-    _check_depth(value, deepest)
+    if bounded_json.is_deeper(value, deepest):
+        raise ValueError(f"The JSON is nested deeper than {deepest} levels.")
     if "\\u" in text or _has_half_a_pair(text):  # no other text can hold NUL or half a pair
-        _check_texts(value)
+        for part in bounded_json.texts(value):
+            check_text(part)
     return value
 
 
@@ -41,33 +43,6 @@ def _count(text: str, most: int) -> None:
         if sum(map(outside.count, ",[{")) <= most:
             return
     raise ValueError(f"The JSON holds more than {most:,} values.")
-
-
-def _check_depth(value: Any, deepest: int) -> None:
-    layer = [value]
-    for _ in range(deepest + 1):
-        layer = [inner for item in layer for inner in _inside(item) if isinstance(inner, (dict, list))]
-        if not layer:
-            return
-    raise ValueError(f"The JSON is nested deeper than {deepest} levels.")
-
-
-def _check_texts(value: Any) -> None:
-    waiting = [value]
-    while waiting:
-        item = waiting.pop()
-        if isinstance(item, str):
-            check_text(item)
-        elif isinstance(item, dict):
-            waiting += [*item, *item.values()]
-        elif isinstance(item, list):
-            waiting += item
-
-
-def _inside(item: Any) -> Any:
-    if isinstance(item, dict):
-        return item.values()
-    return item if isinstance(item, list) else ()
 
 
 def check_text(text: str) -> None:

@@ -11,7 +11,6 @@ from itertools import islice
 from typing import Any
 
 from decoding.public import BadPrompts, BrokenRow, PromptItem, prompt_containers, prompts
-from webapp.core import strict_json
 from webapp.core.problems import Invalid
 
 Placed = prompt_containers.Placed
@@ -72,19 +71,11 @@ def _told() -> Iterator[None]:
 
 def _read(file: PromptText, rows: Iterable[Placed]) -> list[PromptItem]:
     if not file.template:
-        found = prompts.from_rows(rows, file.file_name, form=file.form or None)
-    elif _PLACE.search(file.template):
-        found = prompts.from_rows(_mapped_rows(file, rows), file.file_name, form="plain")
-    else:
-        hint = "Write a column's name in braces where its text goes, such as {text}."
-        raise Invalid("The template names no column, so all prompts would be the same.", field="template", hint=hint)
-    for prompt in found:
-        try:
-            for word in (prompt.id, prompt.text, prompt.category, prompt.reference):
-                strict_json.check_text(word)
-        except ValueError as error:
-            raise BadPrompts(f"{file.file_name}, prompt {prompt.id[:40]!r}: {error}") from None
-    return found
+        return prompts.from_rows(rows, file.file_name, form=file.form or None)
+    if _PLACE.search(file.template):
+        return prompts.from_rows(_mapped_rows(file, rows), file.file_name, form="plain")
+    hint = "Write a column's name in braces where its text goes, such as {text}."
+    raise Invalid("The template names no column, so all prompts would be the same.", field="template", hint=hint)
 
 
 def _mapped_rows(file: PromptText, rows: Iterable[Placed]) -> Iterator[Placed]:

@@ -22,7 +22,6 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import TRAINING
 from webapp.studies.models import Classifier
 
-NETWORKS = 2  # that a training tries, at most
 RECENT = 5  # jobs of a kind that tell how fast that kind goes with a pair
 
 
@@ -93,7 +92,7 @@ def of_training(
     parts = {name: min(limit or there, there) for name, there in dataset.splits.items()}
     count = sum(parts.values())
     held = parts.get("validation", -(-count // 5))
-    samples = count + workload.samples_of_probe(held, classifiers=NETWORKS, is_undrafted=bool(pair.lacks))
+    samples = count + workload.samples_of_probe(held, classifiers=1, is_undrafted=bool(pair.lacks))
     tokens = samples * max_new_tokens
     return StudyPlan(
         count, samples, *_minutes(TRAINING, pair, queue, tokens), pair.weight_bytes, line.outlook(queue), []

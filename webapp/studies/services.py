@@ -7,7 +7,7 @@ from typing import Any
 
 from django.db import transaction
 
-from decoding.public import BadCard, Card, card_in_the_box, papers, read_card
+from decoding.public import FIGURE_FILES, FIGURES, BadCard, Card, card_in_the_box, kept_as, read_card
 from webapp.accounts import audit
 from webapp.accounts.actor import Actor
 from webapp.accounts.rights import Right
@@ -23,7 +23,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 
 MOST_PROMPTS = 5000
-ENDINGS = tuple(papers.FILES)  # of a figure's files
+ENDINGS = tuple(FIGURE_FILES)  # of a figure's files
 MOST_LOADS = 8  # of a plan
 MOST_USERS = 64  # at once, in a plan
 MOST_CLASSIFIERS = 20  # of one pair, in one plan
@@ -154,7 +154,7 @@ def figures_of(study: Study) -> list[dict[str, Any]]:
     """Figures of the papers that are finished so far."""
     if study.document is not None:
         return list(study.document.get("figures") or [])
-    kept = (study.parts.get(papers.kept_as(slug)) for slug in papers.FIGURES)
+    kept = (study.parts.get(kept_as(slug)) for slug in FIGURES)
     return [figure for figure in kept if figure]
 
 
@@ -165,12 +165,12 @@ def figure_file(study: Study, name: str) -> str:
         raise Conflict("This study has no figures, or none that is finished yet.", code="no-figures")
     slug, _, ending = name.rpartition(".")
     figure = next((found for found in figures if found["slug"] == slug and not found["needs"]), None)
-    if figure is None or ending not in papers.FILES:
+    if figure is None or ending not in FIGURE_FILES:
         raise NotFound(
             f"This study has no file {name[:100]!r}. Its files are called FIGURE.ENDING: a figure that is drawn, and "
-            f"{', '.join(papers.FILES)}."
+            f"{', '.join(FIGURE_FILES)}."
         )
-    return papers.FILES[ending](figure)
+    return FIGURE_FILES[ending](figure)
 
 
 # What workers do -----------------------------------------------------------------------------------------------------
@@ -195,7 +195,7 @@ def keep(*, job: Job, name: str, data: Any) -> None:
     study = Study.objects.only("parts", "document").get(job=job)
     study.parts[name] = data
     study.save(update_fields=["parts"])
-    if name in map(papers.kept_as, papers.FIGURES):
+    if name in map(kept_as, FIGURES):
         drawn = f"Drawn: {data['number']}, {data['title']}."
         jobs.note(job=job, sentence=drawn, numbers={"figures": len(figures_of(study))})
 

@@ -61,8 +61,7 @@ def _pair_of(
     process loads the draft as it was loaded here."""
     bridge = process = drafting = None
     if draft and shared:
-        vocabularies = target.runner.vocab_size, draft.runner.vocab_size
-        bridge = bridge_of(shared, local.other_tokenizer, target, draft, vocabularies)
+        bridge = bridge_of(shared, local.other_tokenizer, target, draft, target.runner.vocab_size)
     if draft:
         drafting = bridge.over(draft.runner) if bridge else draft.runner
         translated_to = target.folder.path if bridge else None

@@ -52,7 +52,7 @@ class Train(PairOrder):
                 "training": 0,
                 "measuring costs": samples_of_probe(
                     len(material.validation),
-                    classifiers=len(how.networks(is_undrafted=is_undrafted)),
+                    classifiers=1,
                     is_undrafted=is_undrafted,
                 ),
             },

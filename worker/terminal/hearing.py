@@ -12,8 +12,8 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from decoding.core.load import ONE
+from decoding.measure.ranking import are_too_few, outlook
 from decoding.measure.sample import SampleResult
-from decoding.measure.seeing import are_too_few, outlook
 from decoding.trace.events import Event, to_dict
 from worker import noise
 from worker.jobs.comparison.messages import (

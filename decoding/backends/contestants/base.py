@@ -1,4 +1,4 @@
-"""Contestant and Request: a contestant decodes requests. Standard library only."""
+"""Contestant, which decodes requests, and Backend, which knows the contestants. Standard library only."""
 
 from __future__ import annotations
 
@@ -13,8 +13,14 @@ from decoding.errors import BrokenModel
 from decoding.trace.events import EventSink
 
 if TYPE_CHECKING:  # decoding.choice imports the contestants
+    import torch
+
     from decoding.choice import Choice
     from decoding.dice.sampling import Sampling
+    from decoding.models.runner import ModelRunner
+    from decoding.models.tokenizer_files import Tokenizer
+    from decoding.prompts.chat.renderer import Renderer
+    from decoding.ssd.transport.draft_process import DraftProcess
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,13 +61,9 @@ class Contestant(ABC):
         """Name the software that runs the models, for results."""
 
     @abstractmethod
-    def hardware(self, choice: Choice) -> str:
-        """Describe the hardware that the choice runs on, for display."""
-
-    def waiting(self, choice: Choice, longest: int = 0) -> str:
-        """Say why fewer requests are decoded together than the load asks for; empty if that is not so. `longest` is
-        that of the requests."""
-        return ""
+    def hardware(self, choice: Choice, longest: int = 0) -> str:
+        """Describe the hardware that the choice runs on, and why fewer requests are decoded together than its load asks
+        for, if so. `longest` is the longest text's number of tokens."""
 
     def served_model(self, choice: Choice) -> str:
         """Name the model that a server serves the choice with, by its own list; empty if no server does."""
@@ -80,3 +82,47 @@ class Contestant(ABC):
 
     def close(self) -> None:  # noqa: B027  most hold nothing
         """End what `begin` started."""
+
+
+class Backend(ABC):
+    """Models and contestants of a comparison: a pair in memory, or servers alone."""
+
+    target: ModelRunner | None  # which audits need; None if servers run alone
+    tokenizer: Tokenizer | None
+    renderer: Renderer | None  # of chats by the target's template; None if servers run alone
+    end_tokens: frozenset[int]
+    dtype: torch.dtype
+
+    @property
+    @abstractmethod
+    def vocab(self) -> int: ...
+
+    @abstractmethod
+    def contestant(self, choice: Choice) -> Contestant:
+        """Return who runs the choice. Refuse a choice that cannot run here."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """End what `begin` started."""
+
+    def runner_of(self, choice: Choice) -> str:
+        """Name the software that runs the models under the choice."""
+        return self.contestant(choice).runner(choice)
+
+    def hardware_of(self, choice: Choice, longest: int = 0) -> str:
+        """Describe what the choice has to itself, for display."""
+        return self.contestant(choice).hardware(choice, longest)
+
+    def begin(self, choices: Sequence[Choice]) -> None:
+        """Start what the choices need besides the models. Refuse, in a sentence, what this machine cannot run."""
+        found = [self.contestant(choice) for choice in choices]
+        for one in dict.fromkeys(found):
+            one.begin([choice for choice, other in zip(choices, found, strict=True) if other is one])
+
+    def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
+        """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
+        return []
+
+    def process_of(self, choice: Choice) -> DraftProcess | None:
+        """The draft's own process, if the choice has the draft beside the target."""
+        return None

@@ -86,24 +86,10 @@ class Transformers(Contestant):
         )
         return model.to(self._pair.target.device).eval()
 
-    @cached_property
-    def tokenizers(self) -> dict[str, Any]:
-        """Both tokenizers, which `generate` needs if they differ."""
-        from decoding.models.checkpoints import tokens_of
-
-        pair = self._pair
-        if not pair.bridge or pair.target_folder is None or pair.draft_folder is None:
-            return {}
-        target, draft = (tokens_of(folder).tokenizer.inner for folder in (pair.target_folder, pair.draft_folder))
-        return {"tokenizer": target, "assistant_tokenizer": draft}
-
     def begin(self, choices: Sequence[Choice]) -> None:
-        """Refuse a draft whose ids the library would take for the target's."""
-        pair, drafts = self._pair, any(choice.strategy == ASSISTED.slug for choice in choices)
-        if drafts and pair.bridge and pair.bridge.outputs == pair.bridge.draft_outputs:
+        if self._pair.bridge and any(choice.strategy == ASSISTED.slug for choice in choices):
             raise BadStrategy(
-                "assisted cannot run on this pair: its tokenizers differ, and transformers takes those of two models "
-                f"with as many outputs ({pair.bridge.outputs:,} each) for the same. Leave assisted out."
+                "assisted needs one tokenizer for both models, and those of this pair differ. Leave it out."
             )
 
     def run(
@@ -127,24 +113,19 @@ class Transformers(Contestant):
     def runner(self, choice: Choice) -> str:
         return "transformers"
 
-    def hardware(self, choice: Choice) -> str:
+    def hardware(self, choice: Choice, longest: int = 0) -> str:
         from decoding.models.devices import described
 
-        return described(self._pair.target.device)
-
-    def waiting(self, choice: Choice, longest: int = 0) -> str:
-        return "" if choice.load == ONE else "generate answers requests one after another"
+        device = described(self._pair.target.device)
+        return device if choice.load == ONE else f"{device}; generate answers requests one after another"
 
     def _generate(self, arrived: Arrived[Request], sink: EventSink, began_ns: int) -> Decoded:
         import torch
 
         request, clock = arrived.request, Clock()
         target, draft = self.models
-        ends = request.ending.end_tokens
-        own_ends = self._pair.bridge.draft_ends if self._pair.bridge and ends else ends
-        for model, its in ((target, ends), (draft, own_ends)):
-            if model is not None:  # what the call leaves empty comes from here
-                model.generation_config.eos_token_id = sorted(its) or None
+        for model in filter(None, (target, draft)):  # what the call leaves empty comes from here
+            model.generation_config.eos_token_id = sorted(request.ending.end_tokens) or None
         torch.manual_seed(request.seed % 2**63)
         rounds = _Rounds(len(request.prompt), clock)
         ids = torch.tensor([list(request.prompt)], device=target.device)
@@ -169,16 +150,11 @@ class Transformers(Contestant):
             return {"prompt_lookup_num_tokens": params["lookahead"], "max_matching_ngram_size": params["ngram"]}
         if request.choice.strategy != ASSISTED.slug:
             return {}
-        if self.tokenizers and not request.sampling.is_greedy:
-            raise BadStrategy(
-                "assisted needs temperature 0 where the tokenizers differ: transformers fails to sample with a draft "
-                "that has no token of its own. Leave assisted out, or use temperature 0."
-            )
         config = draft.generation_config
         config.num_assistant_tokens = params["lookahead"]
         config.num_assistant_tokens_schedule = params["schedule"]
         config.assistant_confidence_threshold = params["threshold"]
-        return {"assistant_model": draft, **self.tokenizers}
+        return {"assistant_model": draft}
 
 
 def _generation_config(request: Request) -> Any:

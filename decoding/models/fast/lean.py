@@ -7,8 +7,7 @@ runs passes that the kernels do not know.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -49,10 +48,9 @@ class Lean:
     def _takes(self, parts: Sequence[Rows]) -> bool:
         if self._kernels and self._kernels.takes_whole(parts):
             return True
-        few = [part for part in parts if has_few(part)]
-        if not few:
+        if not all(map(has_few, parts)):
             return False
-        asked = sum(part.count * (part.start + part.count) for part in few) * self._decoder.shape.heads
+        asked = sum(part.count * (part.start + part.count) for part in parts) * self._decoder.shape.heads
         return asked <= MOST_FOR_ONE or torch.get_num_threads() == 1
 
     def _try(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
@@ -107,7 +105,7 @@ class CpuKernels:
         from decoding.models.fast import numba_kernels
 
         shape = decoder.shape
-        self._decoder, self._shape, self._layers = decoder, shape, [Weights.of(layer) for layer in decoder.layers]
+        self._shape, self._layers = shape, [Weights.of(layer) for layer in decoder.layers]
         self._norm, self._gate = numba_kernels.norm, numba_kernels.gate
         self._attend = numba_kernels.attention(shape.group, shape.head_dim)
         self._whole = _whole(decoder, self._layers)
@@ -121,13 +119,12 @@ class CpuKernels:
     def layered(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows]) -> Tensor:
         """Take rows through all layers. `hidden` is used up."""
         shape, count = self._shape, len(hidden)
+        texts, longest = _texts(parts), max(part.start + part.count for part in parts)
         if self._whole and self.takes_whole(parts):
-            space = Space.of(parts, lambda part: True)
-            return self._whole.layered(hidden, turns, space.texts, space.longest)
-        space = Space.of(parts, has_few)
+            return self._whole.layered(hidden, turns, texts, longest)
         normed, mixed = torch.empty_like(hidden), hidden.new_empty(count, shape.heads * shape.head_dim)
         gated = hidden.new_empty(count, shape.inner)
-        scratch = hidden.new_empty(max(2 * shape.group * space.longest, shape.inner))
+        scratch = hidden.new_empty(max(2 * shape.group * longest, shape.inner))
         to_normed, to_mixed, to_scratch = normed.data_ptr(), mixed.data_ptr(), scratch.data_ptr()
         rows, turned = hidden.data_ptr(), turns.data_ptr()
         size, eps, product = shape.hidden, shape.norm_eps, hidden
@@ -135,9 +132,7 @@ class CpuKernels:
             self._norm(rows, product.data_ptr() if number else 0, layer.norm_1, to_normed, count, size, eps)
             heads = layer.qkv(normed)
             asked = heads.data_ptr(), turned, layer.head_norm, eps
-            self._attend(space.texts, number, shape.kv_heads, *asked, to_mixed, to_scratch, space.longest)
-            for own, part in space.others:
-                self._beside(number, heads[own], turns[own], part, mixed[own])
+            self._attend(texts, number, shape.kv_heads, *asked, to_mixed, to_scratch, longest)
             product = layer.out(mixed)
             self._norm(rows, product.data_ptr(), layer.norm_2, to_normed, count, size, eps)
             both = layer.inner(normed)
@@ -148,11 +143,6 @@ class CpuKernels:
     def takes_whole(self, parts: Sequence[Rows]) -> bool:
         """Say whether this pass is one call."""
         return self._whole is not None and all(has_few(part) or is_short(part) or is_small(part) for part in parts)
-
-    def _beside(self, number: int, mixed: Tensor, turns: Tensor, part: Rows, found: Tensor) -> None:
-        """Attend with torch for a text of many rows, or one whose rows do not see all before them."""
-        layer = self._decoder.layers[number]
-        found.copy_(part.attend(number, self._decoder.place(number, layer, mixed, turns, part)))
 
 
 def _whole(decoder: Decoder, layers: Sequence[Weights]) -> Whole | None:
@@ -167,25 +157,12 @@ def _whole(decoder: Decoder, layers: Sequence[Weights]) -> Whole | None:
     return None if decoder.shape.inner % WIDTH else Whole(decoder.shape, layers)  # type: ignore[arg-type]  # all are tiled
 
 
-@dataclass(frozen=True)
-class Space:
-    """The texts that the kernel attends for, and the others with their rows."""
-
-    texts: np.ndarray
-    longest: int
-    others: Sequence[tuple[slice, Rows]]
-
-    @classmethod
-    def of(cls, parts: Sequence[Rows], takes: Callable[[Rows], bool]) -> Space:
-        texts, others, first, longest = [], [], 0, 0
-        for part in parts:
-            end = first + part.count
-            if takes(part):
-                mask = part.tree_mask
-                hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
-                texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
-                longest = max(longest, part.start + part.count)
-            else:
-                others.append((slice(first, end), part))
-            first = end
-        return cls(np.array(texts, np.int64).reshape(-1, 7), longest, others)
+def _texts(parts: Sequence[Rows]) -> np.ndarray:
+    """Describe the texts as `numba_kernels.attend_for` takes them."""
+    texts, first = [], 0
+    for part in parts:
+        mask = part.tree_mask
+        hidden = (0, 0) if mask is None else (mask.data_ptr(), mask.shape[1])
+        texts.append((first, part.count, part.start, part.cache.values.data_ptr(), part.cache.slots, *hidden))
+        first += part.count
+    return np.array(texts, np.int64)

@@ -6,8 +6,7 @@ verification gives it: on a CPU it then costs twice what one row costs. Four way
 of an ordinary linear layer.
 
     tiled     tiles for our own kernel (`tiles`), in float16 where it holds the weights: then a whole pass is one call
-    half      float16 weights, float32 arithmetic (FBGEMM): only for weights that float16 holds. One thread computes a
-              product, so a large matrix is split by rows, a part for each thread
+    half      float16 weights, float32 arithmetic (FBGEMM): only for weights that float16 holds, and in one thread
     packed    oneDNN's own blocked layout, in float32 or bfloat16
     plain     torch's linear; the only one on a GPU, where nothing is repacked
 """
@@ -19,7 +18,6 @@ import time
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 import torch
@@ -34,7 +32,6 @@ Way = Literal["tiled", "half", "packed", "plain"]
 ROUNDS = 7  # of timing every layout
 CALL = 5e-6  # seconds of a tiled product's own call, which a whole pass does without
 WHOLE = 0.75  # and of what torch takes between other products, some quarter of a small model's pass
-PART = 4 << 20  # bytes of a matrix that are worth a thread of their own: to wake one takes as long as to read 1 MB
 
 # The packed layouts are reached through private or aging functions of torch. Where one is missing, `fastest` does not
 # find its way among the candidates, and nothing else changes.
@@ -113,36 +110,9 @@ class Tiled:
 def _prepare_half(weight: Tensor, bias: Tensor | None) -> Apply:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch announces the function's end; the pin decides when that matters
-        parts = [_pack_half(part.float()) for part in weight.chunk(_threads_for(weight))]
-        _apply_half(weight[:1].float(), parts[0], None)  # it warns once, now
-        apart = _apart() if len(parts) > 1 else None
-    if apart is None:
-        return lambda rows: _apply_half(rows, parts[0], bias)
-    return lambda rows: apart(rows, parts) if bias is None else apart(rows, parts).add_(bias)
-
-
-def _threads_for(weight: Tensor) -> int:
-    return max(1, min(torch.get_num_threads(), 2 * weight.numel() // PART))
-
-
-@cache
-def _apart() -> Callable[[Tensor, list[Tensor]], Tensor]:
-    """Make a function from rows and parts of a matrix to their product, each part in a thread of its own."""
-    source = """
-def product(rows: Tensor, part: Tensor) -> Tensor:
-    return torch.fbgemm_linear_fp16_weight_fp32_activation(rows, part, None)
-
-def apart(rows: Tensor, parts: List[Tensor]) -> Tensor:
-    others = torch.jit.annotate(List[Future[Tensor]], [])
-    for part in parts[1:]:
-        others.append(torch.jit.fork(product, rows, part))
-    products = [product(rows, parts[0])]
-    for other in others:
-        products.append(torch.jit.wait(other))
-    return torch.cat(products, 1)
-"""
-    made: Callable[[Tensor, list[Tensor]], Tensor] = torch.jit.CompilationUnit(source).apart
-    return made
+        packed = _pack_half(weight.float())
+        _apply_half(weight[:1].float(), packed, None)  # it warns once, now
+    return lambda rows: _apply_half(rows, packed, bias)
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,10 +60,8 @@ class SlicedPasses:
     def chain(self, ids: Tensor, start: int, need: int) -> Tensor:
         return self._read(ids, Rows(self._cache, self._decoder.shape, start, len(ids)), need)
 
-    def tree(self, ids: Tensor, start: int, positions: Tensor, mask: Tensor) -> Tensor:
-        count = len(ids)
-        rows = Rows(self._cache, self._decoder.shape, start, count, positions, mask)
-        return self._read(ids, rows, count)
+    def tree(self, ids: Tensor, tree: Rows) -> Tensor:
+        return self._read(ids, tree, tree.count)
 
     def forget(self) -> None:
         """Get ready for another text."""
@@ -101,8 +99,9 @@ class StaticPasses:
             self._capture_alike(form, start + rows)
         return logits[len(logits) - need :]
 
-    def tree(self, ids: Tensor, start: int, positions: Tensor, mask: Tensor) -> Tensor:
-        count = len(ids)
+    def tree(self, ids: Tensor, tree: Rows) -> Tensor:
+        count, start, positions, mask = tree.count, tree.start, tree.positions, tree.tree_mask
+        assert isinstance(positions, Tensor) and mask is not None
         rows = 1 << (count - 1).bit_length()  # few forms are captured
         rows = rows if rows <= min(MOST_CAPTURED_ROWS, self._cache.slots - start) else count
         form = self._form(rows, rows, start + rows, is_tree=True)
@@ -120,7 +119,7 @@ class StaticPasses:
     def follow(self, follower: Follower, start: int) -> Tensor:
         """Append the token that `follower` holds, and return what it chooses to come next."""
         form = self._form(1, 1, start + 1, is_tree=False)
-        return self._replayed(self._static(FollowingForm(**vars(form), follower=follower), FollowingPass))
+        return self._replayed(self._static(replace(form, follower=follower)))
 
     def forget(self) -> None:
         self._cache.clear()
@@ -130,10 +129,11 @@ class StaticPasses:
         priority = self._capturing.priority if self._capturing else 0
         return PassShape(rows, need, slots_for(seen, self._cache.slots), is_tree, priority)
 
-    def _static(self, form: PassShape, kind: type[StaticPass] | None = None) -> StaticPass:
+    def _static(self, form: PassShape) -> StaticPass:
         if self._values is not self._cache.values:
             self._find_forms()
-        static = self._forms.get(form) or (kind or StaticPass)(form, self._decoder, self._cache.values)
+        kind = FollowingPass if form.follower else StaticPass
+        static = self._forms.get(form) or kind(form, self._decoder, self._cache.values)
         if self._comes_again(form):
             self._forms[form] = static
         return static
@@ -194,6 +194,8 @@ class PassShape:
     slots: int  # how many the rows look at
     is_tree: bool
     priority: int  # of the stream: where two streams share a device, the urgent one's graphs must be urgent too
+    texts: int = 1  # of a slab
+    follower: Follower | None = None
 
 
 class StaticPass:
@@ -211,12 +213,11 @@ class StaticPass:
         self._decoder = decoder
         self._values = values
         self._keys = torch.arange(form.slots, device=device)
-        self._is_chain = not form.is_tree
         self._way = 0  # its number: a bound method of its own would keep a pass and its storage alive
         self._logits = torch.empty(0)
 
     def launch(self) -> Tensor:
-        if self._is_chain and self._way < len(self._masked_ways()):
+        if not self.form.is_tree and self._way < len(self._masked_ways()):
             self._mask_chain()
         return self._decoder(self.ids, self, self.form.need)
 
@@ -254,7 +255,7 @@ class StaticPass:
         return self._ways()[self._way](layer, queries)
 
     def _ways(self) -> list[Way]:
-        attend = self._decoder.kernels.attend if self._is_chain else None  # a tree needs its mask
+        attend = None if self.form.is_tree else self._decoder.kernels.attend  # a tree needs its mask
         return self._masked_ways() + ([partial(self._without_mask, attend)] if attend else [])
 
     def _masked_ways(self) -> list[Way]:
@@ -304,16 +305,12 @@ def _time(way: Callable[[], Tensor], capturing: Capturing) -> float:
         return math.inf
 
 
-@dataclass(frozen=True)
-class FollowingForm(PassShape):
-    follower: Follower
-
-
 class FollowingPass(StaticPass):
     """A static pass of one row. Its launches also choose the next token, and move the follower on to it."""
 
-    def __init__(self, form: FollowingForm, decoder: Decoder, values: Tensor) -> None:
+    def __init__(self, form: PassShape, decoder: Decoder, values: Tensor) -> None:
         super().__init__(form, decoder, values)
+        assert form.follower
         self._follower = follower = form.follower
         self.ids, self.positions, self.slots = follower.ids, follower.positions, follower.positions
 

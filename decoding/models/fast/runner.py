@@ -1,48 +1,130 @@
-"""FastRunner: a fast model that reads one text, with a tree in the slots behind the text."""
+"""Our decoder: FastModel has a model's weights, laid out for a device; FastRunner reads a text with them; FastTree is a
+tree in the slots behind the text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Iterator, Sequence
 
 import torch
 from torch import Tensor
 
-from decoding.models.bounds import (
+from decoding.models.devices import facts_of, indexed, sent_to
+from decoding.models.fast.capturing import Capturing
+from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.fused import chosen
+from decoding.models.fast.joint import joint_pass
+from decoding.models.fast.kv import Cache, Rows, TreeMask
+from decoding.models.fast.lean import Lean
+from decoding.models.fast.linear import Layout, fastest
+from decoding.models.fast.passes import Follower, Passes, SlicedPasses, StaticPasses
+from decoding.models.fast.products import with_tiles
+from decoding.models.fast.shape import Shape
+from decoding.models.fast.slab import NewRows, Slab, SlabCache, SlabPasses, fits
+from decoding.models.fast.weights import ModelWeights
+from decoding.models.runner import (
+    Feed,
+    ModelRunner,
+    Reader,
+    TreePass,
     check_extend,
     check_ids,
     check_open,
     check_rewind,
     check_tree,
 )
-from decoding.models.devices import Facts, sent_to
-from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.kv import Cache, Rows, TreeMask
-from decoding.models.fast.passes import Follower, Passes, StaticPasses
-from decoding.models.runner import Model
 
+SCRATCH = 256  # slots for branches to begin with; more are made when they are needed
 DEEPEST = 32  # steps of a tree for which a static cache makes room at once
 PASS = 512  # rows of one pass: a long prompt is read in pieces, so that no mask is as large as its square
 TRIED = 4  # rounds of each way to judge a draft: together fewer than a warm-up has
+DTYPES = {"float32": torch.float32, "float16": torch.float16, "bfloat16": torch.bfloat16}
 
 
-class RunnerModel(Model, Protocol):
-    """The parts of a `FastModel` that a runner uses."""
+class FastModel:
+    """`dtype` is what rows travel in between the layers; scores and logits are float32 always. On a CPU, `auto` takes
+    bfloat16 where the checkpoint is no finer and it is clearly faster here, measured now."""
 
-    vocab_size: int
-    context: int
-    device: torch.device
-    facts: Facts
-    decoder: Decoder
+    def __init__(
+        self,
+        shape: Shape,
+        weights: ModelWeights,
+        *,
+        dtype: str = "auto",
+        context: int | None = None,
+        device: torch.device | None = None,
+        static: bool | None = None,
+        layout: Layout | None = None,
+        capturing: Capturing | None = None,
+    ) -> None:
+        """`static` chooses the GPU's layout of passes, and `capturing` records them; by default, where there is a GPU.
+        `layout` is that of the matrices; by default the fastest, measured now."""
+        self.shape = shape
+        self.vocab_size = shape.vocab_size
+        self.context = min(context or shape.context, shape.context)
+        self.device = indexed(device or torch.device("cpu"))
+        self._is_static = self.device.type == "cuda" if static is None else static
+        layout = layout or _layout(weights, dtype, self.device, self._is_static)
+        self._capturing = capturing or (Capturing(self.device) if self.device.type == "cuda" else None)
+        kernels = chosen(shape, layout, self._capturing) if self._capturing and self._is_static else None
+        self.decoder = Decoder(shape, weights, layout, self.context, self.device, kernels)
+        if self._capturing and self._is_static:
+            self.decoder.kernels = with_tiles(self.decoder, self._capturing)
+        self._lean = Lean(self.decoder)
+        told = self.decoder.kernels.told
+        self.facts = facts_of("fast", self.device, layout.dtype, layout.way, self.context, told)
 
-    def new_runner(self) -> FastRunner: ...
-    def passes_over(self, cache: Cache) -> Passes: ...
+    def new_runner(self) -> FastRunner:
+        return FastRunner(self, self.new_cache(), self.context)
+
+    def new_runners(self, count: int, room: int = 0) -> list[ModelRunner]:
+        held = self._held(room)
+        if not self._is_static:
+            return [FastRunner(self, self.new_cache(held), held) for _ in range(count)]
+        slab = Slab(self.decoder, count, _slots(held), self._capturing)
+        return [FastRunner(self, slab.cache(place), held) for place in range(count)]
+
+    @torch.inference_mode()
+    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
+        if self._is_static:
+            return _extend_in_slabs(feeds)
+        logits: list[Tensor] = []
+        for some in _packed(feeds):
+            if len(some) == 1:
+                [(reader, tokens, need)] = some
+                logits.append(reader.extend(tokens, need))
+            else:
+                texts, needs = [_taken(feed, self.shape) for feed in some], [need for _, _, need in some]
+                logits += joint_pass(self.decoder, self._lean, texts, needs)
+        return logits
+
+    def bytes_for(self, room: int) -> int:
+        shape = self.shape
+        item = torch.float32 if not self._is_static else self.decoder.layout.dtype
+        return 2 * shape.layers * shape.kv_heads * shape.head_dim * item.itemsize * _slots(self._held(room))
+
+    def new_cache(self, room: int = 0) -> Cache:
+        slots = _slots(self._held(room))
+        if not self._is_static:
+            return Cache(self.shape, slots, torch.float32, self.device)
+        cache = Cache(self.shape, slots, self.decoder.layout.dtype, self.device)
+        cache.values.zero_()  # hidden slots are read too, and zero times what memory held before may be NaN
+        return cache
+
+    def _held(self, room: int) -> int:
+        return min(room or self.context, self.context)
+
+    def passes_over(self, cache: Cache) -> Passes:
+        if isinstance(cache, SlabCache):
+            return SlabPasses(self.decoder, cache, self._capturing)
+        if self._is_static:
+            return StaticPasses(self.decoder, cache, self._capturing)
+        return SlicedPasses(self.decoder, cache, self._lean)
 
 
 class FastRunner:
     """A model with one cache."""
 
-    def __init__(self, model: RunnerModel, cache: Cache, context: int) -> None:
+    def __init__(self, model: FastModel, cache: Cache, context: int) -> None:
         """`context` is the most tokens that its text can have; the cache holds them."""
         self.model = model
         self.vocab_size = model.vocab_size
@@ -212,12 +294,7 @@ class FastTree:
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
-        return self._runner.passes.tree(*self._take(tokens, parents))
-
-    def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
-        """Check and note the tokens, and return their ids and rows. A pass that other texts share must follow."""
-        ids, start, where, mask = self._take(tokens, parents)
-        return ids, Rows(self._runner.cache, self._runner.decoder.shape, start, len(ids), where, mask)
+        return self._runner.passes.tree(*self.take(tokens, parents))
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:
@@ -226,8 +303,8 @@ class FastTree:
         slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
         self._runner.adopt(kept, [self._tokens[row] for row in path], slots)
 
-    def _take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, int, Tensor, Tensor]:
-        """Return ids, where they start in the cache, their positions in the text, and what they see."""
+    def take(self, tokens: Sequence[int], parents: Sequence[int]) -> tuple[Tensor, Rows]:
+        """Check and note the tokens, and return their ids and rows. A pass must follow."""
         runner, count = self._runner, len(tokens)
         before = self._mask.rows
         start = self._length + before
@@ -240,4 +317,72 @@ class FastTree:
         runner.decoder.reach(max(positions) + 1)
         ids, where = sent_to(runner.device, [[*tokens], positions])
         self._tokens += tokens
-        return ids, start, where, self._mask.last()
+        return ids, Rows(runner.cache, runner.decoder.shape, start, count, where, self._mask.last())
+
+
+def _slots(tokens: int) -> int:
+    """Slots of a cache for so many tokens and branches behind them. Masks are read fastest in whole blocks."""
+    return -(-(tokens + SCRATCH) // 64) * 64
+
+
+def _layout(weights: ModelWeights, dtype: str, device: torch.device, is_static: bool) -> Layout:
+    """Choose how the matrices lie, and in which dtype rows travel between them. `auto` never rounds the weights."""
+    stored = weights.embedding.dtype
+    if is_static or device.type != "cpu":
+        return Layout("plain", stored if dtype == "auto" else DTYPES[dtype], is_fused=is_static)
+    dtypes = [DTYPES[dtype]] if dtype != "auto" else [torch.float32, *[torch.bfloat16] * (stored == torch.bfloat16)]
+    first = weights.layer(0)
+    return fastest([part.weight[:2048] for part in (first.qkv, first.out, first.inner, first.down)], dtypes)
+
+
+def _packed(feeds: Sequence[Feed]) -> Iterator[list[Feed]]:
+    """Put as many texts into a pass as `PASS` rows allow."""
+    pack: list[Feed] = []
+    rows = 0
+    for feed in feeds:
+        if pack and rows + len(feed[1]) > PASS:
+            yield pack
+            pack, rows = [], 0
+        pack.append(feed)
+        rows += len(feed[1])
+    yield pack
+
+
+def _taken(feed: Feed, shape: Shape) -> tuple[Tensor, Rows]:
+    """Return the ids and rows of one text, which goes on with a chain or a tree. All are of this model."""
+    reader, tokens, need = feed
+    if isinstance(reader, TreePass):
+        tree: FastTree = reader.tree  # type: ignore[assignment]
+        return tree.take(list(tokens), reader.parents)
+    runner: FastRunner = reader  # type: ignore[assignment]
+    ids = runner.take(tokens, need)
+    return ids, Rows(runner.cache, shape, runner.advance(len(ids)), len(ids))
+
+
+def _extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:
+    """Extend each runner of one model, in one pass for each slab. Texts without one, and pieces of prompts, read
+    alone."""
+    logits: dict[int, Tensor] = {}
+    together: dict[Slab, list[int]] = {}
+    for number, (runner, tokens, need) in enumerate(feeds):
+        slab = _slab_of(runner) if fits(len(tokens), need) else None
+        if slab:
+            together.setdefault(slab, []).append(number)
+        else:
+            logits[number] = runner.extend(tokens, need)
+    for slab, numbers in together.items():
+        found = slab.read([_new_rows(feeds[number]) for number in numbers])
+        logits |= {number: rows[-feeds[number][2] :] for number, rows in zip(numbers, found, strict=True)}
+    return [logits[number] for number in range(len(feeds))]
+
+
+def _slab_of(runner: Reader) -> Slab | None:
+    is_in_slab = isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
+    return runner.cache.slab if is_in_slab else None  # type: ignore[attr-defined]
+
+
+def _new_rows(feed: Feed) -> NewRows:
+    runner, tokens, need = feed
+    assert isinstance(runner, FastRunner) and isinstance(runner.cache, SlabCache)
+    ids = runner.noted(tokens, need)
+    return NewRows(runner.cache, runner.advance(len(ids)), ids)

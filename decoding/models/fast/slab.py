@@ -56,7 +56,7 @@ class Slab:
         )  # fmt: skip
         self._decoder = decoder
         self._capturing = capturing
-        self._passes: dict[JointForm, JointPass] = {}
+        self._passes: dict[PassShape, JointPass] = {}
         self._logits = torch.empty(0)  # of all captured passes: 512 rows of 128,256 take 250 MiB
 
     def cache(self, place: int) -> SlabCache:
@@ -74,21 +74,21 @@ class Slab:
         logits = joint.launch() if joint.graph is None else joint.replay()
         return [logits[rows] for rows in map(joint.rows_of, feeds)]
 
-    def _form_of(self, feeds: Sequence[NewRows]) -> JointForm:
+    def _form_of(self, feeds: Sequence[NewRows]) -> PassShape:
         texts = _up(max(feed.place for feed in feeds) + 1, self.texts)
         rows = _up(max(len(feed.ids) for feed in feeds), MOST_ROWS)
         return self._form(texts, rows, slots_for(max(feed.end for feed in feeds), self.values.shape[4]))
 
-    def _form(self, texts: int, rows: int, slots: int) -> JointForm:
+    def _form(self, texts: int, rows: int, slots: int) -> PassShape:
         priority = self._capturing.priority if self._capturing else 0
-        return JointForm(texts * rows, texts * rows, slots, True, priority, texts)
+        return PassShape(texts * rows, texts * rows, slots, is_tree=False, priority=priority, texts=texts)
 
-    def _pass(self, form: JointForm) -> JointPass:
+    def _pass(self, form: PassShape) -> JointPass:
         if form not in self._passes:
             self._passes[form] = JointPass(form, self._decoder, self.values)
         return self._passes[form]
 
-    def _capture(self, form: JointForm, capturing: Capturing) -> None:
+    def _capture(self, form: PassShape, capturing: Capturing) -> None:
         """Capture the form, and with it all numbers of texts and rows that may be asked for in any round: a capture
         takes longer than many rounds."""
         most = max(FEW, form.rows // form.texts)
@@ -158,18 +158,11 @@ class SlabPasses(StaticPasses):
         return not (is_piece and self._place.slab) and super()._comes_again(form)
 
 
-@dataclass(frozen=True)
-class JointForm(PassShape):
-    texts: int
-
-
 class JointPass(StaticPass):
     """A static pass over the first places of a slab, row after row of one text, then of the next."""
 
-    def __init__(self, form: JointForm, decoder: Decoder, values: Tensor) -> None:
+    def __init__(self, form: PassShape, decoder: Decoder, values: Tensor) -> None:
         super().__init__(form, decoder, values)
-        self.form: JointForm = form
-        self._is_chain = True
         self._rows = form.rows // form.texts
         self.slots = torch.zeros_like(self.positions)
         self._scratch = [place * values.shape[4] + values.shape[4] - 1 for place in range(form.texts)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -64,12 +64,13 @@ def asked(messages: object, tools: object = None) -> tuple[Chat, str]:
 
 def checked(chat: Chat) -> Chat:
     """Refuse a chat that is too large or too deep, or that holds what no database can hold."""
-    if any(deep for item in (*chat.messages, *chat.tools) if (deep := _depth_exceeds(item, DEEPEST))):
+    whole = [*chat.messages, *chat.tools]
+    if bounded_json.is_deeper(whole, DEEPEST + 1):
         raise BrokenRow(f"its messages or tools are nested deeper than {DEEPEST} levels")
     words = json.dumps([chat.messages, chat.tools], ensure_ascii=False)
     if len(words) > LONGEST:
         raise BrokenRow(f"its messages have {len(words):,} characters, more than the {LONGEST:,} of the longest prompt")
-    if any(map(UNFIT.search, _texts([*chat.messages, *chat.tools]))):
+    if any(map(UNFIT.search, bounded_json.texts(whole))):
         raise BrokenRow("its messages hold a NUL character or half a surrogate pair; write whole characters")
     if not chat.text.strip() and not chat.tools:
         raise BrokenRow("its messages are empty")
@@ -139,27 +140,3 @@ def _listed(value: object, name: str) -> Sequence[Any]:
     if len(value) > MOST_MESSAGES:
         raise BrokenRow(f"its {name!r} has {len(value):,} entries; {MOST_MESSAGES:,} are the most")
     return value
-
-
-def _depth_exceeds(value: object, most: int) -> bool:
-    layer: list[Any] = [value]
-    for _ in range(most + 1):
-        layer = [inner for item in layer for inner in _inside(item) if isinstance(inner, (Mapping, list))]
-    return bool(layer)
-
-
-def _inside(item: object) -> Iterable[Any]:
-    if isinstance(item, Mapping):
-        return item.values()
-    return item if isinstance(item, list) else ()
-
-
-def _texts(items: Iterable[Any]) -> Iterator[str]:
-    """Yield every text of checked, so shallow, JSON."""
-    for item in items:
-        if isinstance(item, str):
-            yield item
-        elif isinstance(item, Mapping):
-            yield from _texts([*item, *item.values()])
-        elif isinstance(item, list):
-            yield from _texts(item)

@@ -11,9 +11,9 @@ from torch import Tensor
 
 from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import Dice, broken
-from decoding.disco import features, judging
+from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
-from decoding.disco.echoes import Echoes
+from decoding.disco.estimating import fully
 from decoding.ssd.policy.ssd_policy import worth_keeping
 from decoding.trace.events import StopReason
 
@@ -25,26 +25,17 @@ class DraftedChain:
     tokens: list[int] = field(default_factory=list)
     estimates: list[float] = field(default_factory=list)  # that each is accepted once all before it are; may be empty
     chances: list[float] = field(default_factory=list)  # estimates, corrected by this text's verdicts; or a copier's
-    confidences: list[float] = field(default_factory=list)  # the draft's own probabilities; empty with the estimates
     stop: StopReason | None = None
-    echoes: Echoes = field(default_factory=Echoes)  # after the last token; kept only for a classifier
 
     @property
     def survival(self) -> float:
         """Estimated chance that all tokens are accepted."""
         return math.prod(self.chances)
 
-    @property
-    def last_confidence(self) -> float:
-        """The draft's own probability of the last token: one of the classifier's features."""
-        return self.confidences[-1] if self.confidences else 1.0
-
     def cut(self, room: int, lookahead: int) -> DraftedChain:
         """A copy with at most `room` tokens. It has no stop reason if it could go on."""
         stop = self.stop_in(room, lookahead)
-        return DraftedChain(
-            self.tokens[:room], self.estimates[:room], self.chances[:room], self.confidences[:room], stop
-        )
+        return DraftedChain(self.tokens[:room], self.estimates[:room], self.chances[:room], stop)
 
     def stop_in(self, room: int, lookahead: int) -> StopReason | None:
         """Why the chain ends if there is room for so many tokens."""
@@ -52,11 +43,10 @@ class DraftedChain:
             return self.stop
         return "limit" if room == lookahead else "length"
 
-    def note(self, estimate: float, chance: float, confidence: float) -> None:
+    def note(self, estimate: float, chance: float) -> None:
         """Add the estimate of the first token that has none."""
         self.estimates.append(estimate)
         self.chances.append(chance)
-        self.confidences.append(confidence)
 
     def take(self, token: int, end_tokens: Collection[int], price: float, room: int, lookahead: int) -> None:
         """Add a token, then perhaps a reason to stop. The token stays in the draft whatever it is."""
@@ -73,7 +63,7 @@ class DraftedChain:
         kept = worth_keeping(self.chances, price, len(self.tokens))
         if kept < len(self.tokens):
             self.stop = "rule"
-            del self.tokens[kept:], self.estimates[kept:], self.chances[kept:], self.confidences[kept:]
+            del self.tokens[kept:], self.estimates[kept:], self.chances[kept:]
 
 
 @dataclass
@@ -111,20 +101,18 @@ class Estimator:
         scores: Tensor,
         preferences: Tensor,
         token: int,
-        echoes: Echoes,
         best: Sequence[float] = (),
-    ) -> tuple[float, float, float]:
-        """Estimate that this token is accepted. Return the estimate, its correction, and the draft's own probability of
-        the token; rows are [1, V]. All tokens of the chain have chances. `best` are the two highest preferences, if
-        they are known."""
-        echo_signs = echoes.of(token)
-        in_round = chain.last_confidence, (len(chain.chances) + 1) / judging.POSITION_SCALE
-        if best and self.classifier.quick:
-            static = features.quick_one(best[0], best[1], float(scores[0, token]), echo_signs)
+    ) -> tuple[float, float]:
+        """Estimate that this token is accepted. Return the estimate and its correction; rows are [1, V]. All tokens of
+        the chain have chances. `best` are the two highest preferences, if they are known."""
+        ahead = len(chain.chances)
+        if not self.classifier.glances:
+            estimate = fully(self.classifier, scores, preferences, token, ahead)
+        elif best:
+            estimate = self.classifier.quickly(features.lead_of(best[0], best[1]), float(scores[0, token]), ahead)
         else:
-            static = features.describe_one(scores, preferences, token, echo_signs, quick=self.classifier.quick)
-        estimate = self.classifier.one([*static, *in_round, *features.UNMATCHED])
-        return estimate, self.corrected(estimate), static[features.OWN]
+            estimate = self.classifier.quickly(*features.glance(scores, preferences, token), ahead)
+        return estimate, self.corrected(estimate)
 
 
 @dataclass(frozen=True)
@@ -184,8 +172,7 @@ class Drawing:
         """Draw the chain's next token from logits [1, V]."""
         drawn, [token] = self._draw(logits, [chain.tokens], len(chain.tokens))
         if self.estimator:
-            chain.note(*self.estimator.one(chain, drawn.bent, drawn.preferences, token, chain.echoes))
-            chain.echoes.take(token)
+            chain.note(*self.estimator.one(chain, drawn.bent, drawn.preferences, token))
         chain.take(token, self.end_tokens, self.price_alone, room, self.lookahead)
         return drawn
 

@@ -345,8 +345,6 @@ class Speculator:
         began_ns, chain = time.perf_counter_ns(), current.chain
         before = len(chain.tokens)
         fed = rewind_to(self.runner, [*self._text, *chain.tokens])
-        if self._drawing.estimator and not chain.tokens:
-            chain.echoes = self.policy.echoes.fork()
         while chain.stop is None:
             current.rows.append(self._drawing.one(chain, (yield self.runner, fed, 1), room))
             fed = chain.tokens[-1:]
@@ -366,11 +364,9 @@ class Speculator:
         if estimator is None or chain.chances or not chain.tokens:
             return
         self._learn()
-        chain.echoes = self.policy.echoes.fork()
         preferences = itertools.chain((values for _, values in current.best), itertools.repeat([]))
         for token, row, best in zip(chain.tokens, current.rows, preferences, strict=False):
-            chain.note(*estimator.one(chain, row.scores, row.preferences, token, chain.echoes, best))
-            chain.echoes.take(token)
+            chain.note(*estimator.one(chain, row.scores, row.preferences, token, best))
 
     def _draft_of(self, current: CurrentDraft, source: Origin, passes: int, backup: Backup = "") -> Draft:
         chain = current.chain
@@ -496,7 +492,7 @@ class Speculator:
             if drafted is not None:
                 after.take(drafted)
         row, ((favourite, *_), values) = current.rows[len(draft.tokens)], current.best[len(draft.tokens)]
-        _, bonus, _ = estimator.one(current.chain, row.scores, row.preferences, favourite, after, values)
+        _, bonus = estimator.one(current.chain, row.scores, row.preferences, favourite, values)
         return policy.choose(draft, [*current.chain.chances, bonus], guesses, lengths)
 
     def _opened(self, chosen: ChosenOutcomes) -> BranchTree:

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from decoding.core.load import ONE, Load
-from decoding.measure.devices import devices_in, works_at_once
 from decoding.measure.latency import overloaded
-from decoding.measure.request_times import PER_OCTAVE
+from decoding.measure.sample import PER_OCTAVE
+from decoding.measure.summary import devices_in, works_at_once
 from tests.kit import make
 from webapp.comparisons import frames
 from webapp.comparisons.figures import sum_up, verdict_of

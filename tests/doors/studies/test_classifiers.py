@@ -26,9 +26,9 @@ def test_a_card_is_read_when_it_comes_and_shown_and_without_one_the_page_says_so
     costs = {**make.STUDIES["card"]["costs"], "decision": 0}
     card = json.dumps({**make.STUDIES["card"], "costs": costs}).encode()
     made = added(world, ready[0], {**make.card(), "card.json": card})
-    assert made.metrics["auc"] == make.STUDIES["card"]["metrics"]["auc"] and "roc" not in made.metrics
+    assert made.metrics["auc"] == make.STUDIES["card"]["metrics"]["auc"] and "reliability" not in made.metrics
     page = shown(world, f"/classifiers/{made.pk}/")
-    for words in ("times as fast as autoregressive", "When to stop", '"roc":', "2 prompts were left out",
+    for words in ("times as fast as autoregressive", "When to stop", '"reliability":', "2 prompts were left out",
                   "<dt>design</dt>", "<dt>machine</dt>", "too short to measure on that machine"):  # fmt: skip
         assert words in page
     form = shown(world, f"/classifiers/{made.pk}/", world.bob)
@@ -48,7 +48,7 @@ def test_a_card_that_is_none_is_refused_and_parts_that_are_not_what_they_should_
         assert (answer.status_code, answer.json()["code"]) == (400, "bad-card")
     assert not Classifier.objects.exists()
     sound = make.STUDIES["card"]
-    spoilt = [{**sound, part: {"draft": "x", "roc": [1]}} for part in sound]
+    spoilt = [{**sound, part: {"draft": "x", "reliability": [1]}} for part in sound]
     for card in (dict.fromkeys(sound, "<script>"), *spoilt):
         made = added(world, ready[0], {**make.card(), "card.json": json.dumps(card).encode()})
         assert "<script>" not in shown(world, f"/classifiers/{made.pk}/").replace("<script src", "")

@@ -15,8 +15,7 @@ from decoding.dice.sampling import Sampling
 from decoding.models.fast.kv import HIDDEN, Rows
 from decoding.models.fast.lean import CpuKernels
 from decoding.models.fast.linear import Layout
-from decoding.models.fast.model import FastModel
-from decoding.models.fast.runner import FastRunner
+from decoding.models.fast.runner import FastModel, FastRunner
 from tests.kit.gguf_files import BLOCKS
 from tests.kit.models import LLAMA, fast_runner, save
 
@@ -25,9 +24,7 @@ PROMPTS = ([3, 1, 4, 1, 5], [9], [2, 6, 5, 3, 5, 8, 9, 7])
 
 
 def model_of(family: str, folder: Path) -> FastModel:
-    found = fast_runner(save(folder, family, **LLAMA)).model
-    assert isinstance(found, FastModel)
-    return found
+    return fast_runner(save(folder, family, **LLAMA)).model
 
 
 def with_prompts(model: FastModel) -> list[FastRunner]:
@@ -50,9 +47,7 @@ def in_tiles(request: pytest.FixtureRequest, tmp_path: Path) -> FastModel:
     """A model whose matrices all lie in tiles, of float16 or float32."""
     family, dtype = request.param
     folder = save(tmp_path, family, dtype=dtype, **LLAMA | BLOCKS | {"head_dim": 16})
-    found = fast_runner(folder, layout=Layout("tiled", torch.float32)).model
-    assert isinstance(found, FastModel)
-    return found
+    return fast_runner(folder, layout=Layout("tiled", torch.float32)).model
 
 
 def test_one_call_gives_the_decoders_numbers(in_tiles: FastModel) -> None:

@@ -92,12 +92,11 @@ def test_a_large_matrix_gives_the_same_numbers_whether_threads_share_it_or_not(b
     rows = torch.randn(5, 1024, generator=torch.Generator().manual_seed(1))
     before = torch.get_num_threads()
     try:
-        for way in ("half", "tiled"):
-            results = []
-            for threads in (1, 2, 3):
-                torch.set_num_threads(threads)
-                results.append(laid_out(matrix, bias, Layout(way, torch.float32))(rows))
-            assert all(torch.equal(result, results[0]) for result in results)
+        results = []
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            results.append(laid_out(matrix, bias, Layout("tiled", torch.float32))(rows))
+        assert all(torch.equal(result, results[0]) for result in results)
     finally:
         torch.set_num_threads(before)
 

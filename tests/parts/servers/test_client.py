@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from decoding.backends.contestants.base import Request
-from decoding.backends.contestants.servers.client import Client, Head
 from decoding.backends.contestants.servers.dialects.base import counters
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.examining import examine
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
-from decoding.backends.contestants.servers.sse import LARGEST_EVENT, Events
+from decoding.backends.contestants.servers.server import LARGEST_ANSWER, Events, Head, Server
 from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.core.loop import never
@@ -43,7 +42,7 @@ def test_events_are_found_wherever_their_bytes_are_cut_and_one_without_an_end_is
             found += parser.feed(STREAM[start : start + size])
         assert found == [b"1", b"2\n3", b"4"]
     with pytest.raises(ServerFailed, match="so it was cut off"):
-        for _ in range(2 + LARGEST_EVENT // (1 << 20)):
+        for _ in range(2 + LARGEST_ANSWER // (1 << 20)):
             parser.feed(b"data: " + b"x" * (1 << 20))
 
 
@@ -259,11 +258,11 @@ async def get_all(greet: Callable[..., Awaitable[None]], count: int) -> list[tup
     server = await asyncio.start_server(serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     async with server:
-        client = Client(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
+        asked = Server(EndpointSpec("it", f"http://127.0.0.1:{port}", "llamacpp"), Reach(allowed=TERMINAL))
         try:
-            return [await client.get("/health") for _ in range(count)]
+            return [await asked.get("/health") for _ in range(count)]
         finally:
-            await client.close()
+            await asked.close()
 
 
 def test_a_kept_connection_that_the_server_closes_costs_no_request() -> None:

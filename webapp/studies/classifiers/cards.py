@@ -71,7 +71,6 @@ def _with(**parts: Sound) -> Sound:
 
 
 _NUMBERS = _by_name(_is_measure)
-_POINTS = _all_of(_row(2))
 SHAPES: dict[str, Sound] = {
     "pair": _all_of(lambda value: isinstance(value, str), most=2),
     "features": _all_of(lambda value: isinstance(value, str)),
@@ -86,7 +85,7 @@ SHAPES: dict[str, Sound] = {
     "shared": _NUMBERS,
     "labelled": _NUMBERS,
     "metrics": lambda value: (
-        _with(reliability=_all_of(_row(3)), roc=_POINTS)(value)
+        _with(reliability=_all_of(_row(3)))(value)
         and all(_is_measure(part) or isinstance(part, list) for part in value.values())
     ),
     "costs": _with(draft=_is_number, decision=_is_number, round=_is_number, target=_all_of(_is_number)),

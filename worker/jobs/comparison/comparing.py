@@ -9,7 +9,7 @@ from contextlib import closing
 from dataclasses import replace
 from itertools import product
 
-from decoding.backends.contestants.servers.servers_only import ServersOnly
+from decoding.backends.contestants.servers.running import ServersOnly
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError

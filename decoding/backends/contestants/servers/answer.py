@@ -11,16 +11,8 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
-from decoding.backends.contestants.servers.client import Client, Head, Read
-from decoding.backends.contestants.servers.dialects.base import (
-    LONGEST_DRAFT,
-    Dialect,
-    EventReader,
-    Json,
-    Piece,
-    refuse,
-)
-from decoding.backends.contestants.servers.sse import Events
+from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Json, Piece, refuse
+from decoding.backends.contestants.servers.server import Events, Head, Read, Server
 from decoding.backends.contestants.servers.words import SHOWN_AT_MOST, Words
 from decoding.core.ending import Decoded
 from decoding.errors import ServerFailed
@@ -59,10 +51,11 @@ class Delivery:
 class AnswerReader:
     """Reads one answer. `tell` gets its events; times count from when the request was sent."""
 
-    def __init__(self, request: Request, name: str, words: Words, tokenizer: Tokenizer | None, tell: Tell) -> None:
+    def __init__(self, request: Request, server: Server, tokenizer: Tokenizer | None, tell: Tell) -> None:
         self.request = request
-        self._name = name
-        self._words = words
+        self._server = server
+        self._name = server.spec.name
+        self._words = server.words
         self._tokenizer = tokenizer
         self._tell = tell
         self._sent_ns = 0
@@ -77,24 +70,47 @@ class AnswerReader:
         self._report: Reported | None = None
         self._arrived: tuple[int, int] = (0, 0)  # since the load began, and how long the request has waited since
 
-    def begin(self, arrived_ns: int, queued_ns: int) -> None:
-        """Note that the request is sent now."""
-        self._arrived, self._sent_ns = (arrived_ns, queued_ns), perf_counter_ns()
+    async def ask(self, arrived_ns: int, queued_ns: int, sleep: Sleep) -> None:
+        """Ask, wait as long as the server wishes, and read its answer to the end."""
+        server, waited_s = self._server, 0.0
+        body = json.dumps(server.dialect.body(self.request, server.model)).encode()
+        for tries in itertools.count(1):
+            self._arrived, self._sent_ns = (arrived_ns, queued_ns + round(waited_s * 1e9)), perf_counter_ns()
+            async with server.ask(server.dialect.route, body) as (head, reads), aclosing(reads):
+                if head.status == 200:
+                    return await self._read(reads)
+                words = await _explanation(reads, server.words)
+            pause = _pause(head) if head.status in LATER else None
+            if pause is None:
+                raise server.refusal(head, words)
+            if waited_s + pause > MOST_WAIT_S:
+                raise ServerFailed(
+                    f"{server.spec.name} answered {head.status} (try {tries}) and wants to be asked again in {pause:g} "
+                    f"s; Drafthouse waits {MOST_WAIT_S:g} s at most. {words}"
+                )
+            await sleep(pause)
+            waited_s += pause
+
+    async def _read(self, reads: AsyncGenerator[Read, None]) -> None:
+        events, reader = Events(), self._server.dialect.reader(self.request)
+        async for at_ns, raw in reads:
+            for data in events.feed(raw):
+                if data.strip() != b"[DONE]":
+                    event = _parsed(data, self._words)
+                    refuse(event)
+                    self.add(at_ns, reader.piece(event))
 
     def add(self, at_ns: int, piece: Piece) -> None:
         self._finish = piece.finish or self._finish
         self._report = piece.report or self._report
-        if not piece.tokens and not piece.text:
-            if self._pending and piece.total is not None:
-                self._pending.total = piece.total
-                self._require_end(self._pending)
-            return
         at_ns -= self._sent_ns
-        if self._pending and not piece.is_same_step and at_ns != self._pending.at_ns:
-            self._flush()
-        self._pending = self._pending or Delivery(at_ns)
-        self._pending.add(piece)
-        self._require_end(self._pending)
+        if piece.tokens or piece.text:
+            if self._pending and not piece.is_same_step and at_ns != self._pending.at_ns:
+                self._flush()
+            self._pending = self._pending or Delivery(at_ns)
+        if self._pending:
+            self._pending.add(piece)
+            self._require_end(self._pending)
 
     @property
     def _most(self) -> int:
@@ -245,40 +261,6 @@ def _alike(own: str, text: str) -> bool:
     return long.startswith(short) or short[:200] == long[:200]
 
 
-async def ask_until_answered(
-    client: Client, dialect: Dialect, model: str, answer: AnswerReader, arrived_ns: int, queued_ns: int, sleep: Sleep
-) -> None:
-    """Ask, wait as long as the server wishes, and read its answer to the end."""
-    body = json.dumps(dialect.body(answer.request, model)).encode()
-    waited_s = 0.0
-    for tries in itertools.count(1):
-        answer.begin(arrived_ns, queued_ns + round(waited_s * 1e9))
-        async with client.ask(dialect.route, body) as (head, reads), aclosing(reads):
-            if head.status == 200:
-                return await _read(reads, client.words, dialect.reader(answer.request), answer)
-            words = await _explanation(reads, client.words)
-        pause = _pause(head) if head.status in LATER else None
-        if pause is None:
-            raise refusal(client, dialect, head, words)
-        if waited_s + pause > MOST_WAIT_S:
-            raise ServerFailed(
-                f"{client.spec.name} answered {head.status} (try {tries}) and wants to be asked again in {pause:g} s; "
-                f"Drafthouse waits {MOST_WAIT_S:g} s at most. {words}"
-            )
-        await sleep(pause)
-        waited_s += pause
-
-
-async def _read(reads: AsyncGenerator[Read, None], words: Words, reader: EventReader, answer: AnswerReader) -> None:
-    events = Events()
-    async for at_ns, raw in reads:
-        for data in events.feed(raw):
-            if data.strip() != b"[DONE]":
-                event = _parsed(data, words)
-                refuse(event)
-                answer.add(at_ns, reader.piece(event))
-
-
 def _parsed(data: bytes, words: Words) -> Json:
     try:
         event = words.json(data)
@@ -311,24 +293,3 @@ def _pause(head: Head) -> float:
     """Read the seconds of Retry-After. A server that is asked again at once would only be busier."""
     value = head.headers.get("retry-after", "")
     return max(LEAST_WAIT_S, float(value[:9])) if value.isascii() and value.isdigit() else LEAST_WAIT_S
-
-
-def refusal(client: Client, dialect: Dialect, head: Head, words: str) -> ServerFailed:
-    """Explain an answer that is no 200."""
-    name, status = client.spec.name, head.status
-    if status in (401, 403):
-        key = "It wants a key: name one with key-file or key-env, or set it on the server's page."
-        if client.spec.key:
-            key = "Its key may have expired: set a new one."
-        return ServerFailed(f"{name} refuses the request ({status}). {key} {words}".strip())
-    if 300 <= status < 400:
-        return ServerFailed(
-            f"{name} answers with a redirect ({status}), which Drafthouse does not follow: give the address that the "
-            "server really has."
-        )
-    if status in (404, 405):
-        return ServerFailed(
-            f"{name} has no {dialect.route} ({status}), so it is not {dialect.title}, or its address has another path. "
-            f"{words}".strip()
-        )
-    return ServerFailed(f"{name} answered {status} {head.reason}. {words}".strip())

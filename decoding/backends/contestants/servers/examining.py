@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.backends.contestants.servers.running import Loop, Server
+from decoding.backends.contestants.servers.running import Loop
+from decoding.backends.contestants.servers.server import Server
 from decoding.errors import ServerFailed
 
 WITHIN_S = 120.0
@@ -23,14 +24,14 @@ def examine(spec: EndpointSpec, reach: Reach) -> tuple[str, list[Answer]]:
     except TimeoutError:
         raise ServerFailed(f"{spec.name} did not answer our questions within {WITHIN_S:g} s.") from None
     finally:
-        loop.call(server.client.close())
+        loop.call(server.close())
         loop.end()
 
 
 async def _answers(server: Server) -> list[Answer]:
-    dialect, url = server.dialect, server.client.url
+    dialect, url = server.dialect, server.url
     await server.meet()
-    head, _ = await server.client.get(dialect.health)
+    head, _ = await server.get(dialect.health)
     told = f"{url(dialect.health)} answers {head.status}"
     if head.status != 200:
         raise ServerFailed(

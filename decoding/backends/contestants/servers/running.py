@@ -1,38 +1,28 @@
-"""Servers as a contestant: sends requests as a load has them arrive, with one client for all dialects."""
+"""Servers as a contestant, beside a pair or alone: sends requests as a load has them arrive."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
-import itertools
 import queue as queues
 import threading
-from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from decoding.backends.contestants.base import Answers, Contestant, Request, SinkFor
-from decoding.backends.contestants.servers.answer import (
-    AnswerReader,
-    Sleep,
-    ask_until_answered,
-    refusal,
-)
-from decoding.backends.contestants.servers.client import Client
+from decoding.backends.contestants.base import Answers, Backend, Contestant, Request, SinkFor
+from decoding.backends.contestants.servers.answer import AnswerReader, Sleep
 from decoding.backends.contestants.servers.dialects import dialect_called
-from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
+from decoding.backends.contestants.servers.server import Server
 from decoding.core.ending import Decoded
 from decoding.core.load import NAP, ONE, Arrived, Load, RequestQueue
-from decoding.errors import BadServer, BrokenModel, DrafthouseError, ServerFailed
+from decoding.errors import BadStrategy, BrokenModel, ServerFailed
 from decoding.trace.events import Event, EventSink
 from decoding.trace.timing import Clock
 
 if TYPE_CHECKING:
     from decoding.choice import Choice
     from decoding.models.tokenizer_files import Tokenizer
-
-LONGEST_NAME = 500  # characters of a model's
 
 Result = TypeVar("Result")
 
@@ -46,59 +36,6 @@ class Over:
 
 Told = tuple["Request", Event | Decoded | BrokenModel]  # what happened, or the answer
 Put = Callable[[Told | Over], None]
-
-
-class Server:
-    """One endpoint that is being asked."""
-
-    def __init__(self, spec: EndpointSpec, reach: Reach) -> None:
-        self.spec = spec
-        self.dialect: Dialect = dialect_called(spec.dialect)
-        self.client = Client(spec, reach)
-        self.model = spec.model
-        self.needs_counters = bool(self.dialect.metrics)
-
-    async def meet(self) -> None:
-        """Ask what it serves. Refuse it if that is another model than the endpoint names."""
-        head, raw = await self.client.get(self.dialect.lists)
-        if head.status in (401, 403) or 300 <= head.status < 400:
-            raise refusal(self.client, self.dialect, head, "")
-        names = self._names(raw) if head.status == 200 else []
-        if self.spec.model and names and self.spec.model not in names:
-            raise BadServer(
-                f"{self.spec.name} does not serve {self.spec.model!r}; it serves {', '.join(names)[:300]}. Name one of "
-                "these as model, or leave it out."
-            )
-        self.model = self.spec.model or next(iter(names), "")
-
-    def _names(self, raw: bytes) -> list[str]:
-        try:
-            listed = self.client.words.json(raw)
-            return [name for name in self.dialect.names(listed) if 0 < len(name) <= LONGEST_NAME]
-        except (ValueError, AttributeError, TypeError):
-            return []
-
-    async def counts(self) -> dict[str, float]:
-        """The server's counters of speculative decoding; empty if it shows none."""
-        if not self.needs_counters:
-            return {}
-        with contextlib.suppress(DrafthouseError):
-            head, raw = await self.client.get("/metrics")
-            if head.status == 200:
-                names = *self.dialect.metrics.values(), self.dialect.accepted_at
-                return counters(raw.decode("utf-8", errors="replace"), names)
-        self.needs_counters = False
-        return {}
-
-    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Any]:
-        """Subtract two readings of the counters, by our names. A server that was started anew in between gives None."""
-        grown = {its: whole(after[its] - value) for its, value in before.items() if its in after}
-        found = {ours: grown[its] for ours, its in self.dialect.metrics.items() if its in grown}
-        at = [grown.get(f"{self.dialect.accepted_at} {position}") for position in range(LONGEST_DRAFT)]
-        accepted = [count for count in itertools.takewhile(lambda count: count is not None, at) if count is not None]
-        edges = [found.get("num_spec_steps") or 0, *accepted, 0]
-        histogram = tuple(more - less for more, less in itertools.pairwise(edges))
-        return {**found, "acceptance_histogram": histogram if accepted and min(histogram) >= 0 else ()}
 
 
 class Loop:
@@ -141,7 +78,7 @@ class Servers(Contestant):
     def runner(self, choice: Choice) -> str:
         return dialect_called(self._endpoint(choice).dialect).title
 
-    def hardware(self, choice: Choice) -> str:
+    def hardware(self, choice: Choice, longest: int = 0) -> str:
         return f"the server {self._endpoint(choice).name}"  # without its address: results may be shared
 
     def served_model(self, choice: Choice) -> str:
@@ -158,7 +95,7 @@ class Servers(Contestant):
     def close(self) -> None:
         if self._loop:
             for server in self._servers.values():
-                self._loop.call(server.client.close())
+                self._loop.call(server.close())
             self._loop.end()
             self._loop = None
         self._servers.clear()
@@ -238,8 +175,7 @@ class Servers(Contestant):
     async def _answer(self, arrived: Arrived[Request], clock: Clock, load: Load, put: Put) -> None:
         request = arrived.request
         server = self._server(request.choice)
-        words = server.client.words
-        answer = AnswerReader(request, server.spec.name, words, self._tokenizer, lambda event: put((request, event)))
+        answer = AnswerReader(request, server, self._tokenizer, lambda event: put((request, event)))
         try:
             async with asyncio.timeout(server.spec.deadline_s):
                 done: Decoded | BrokenModel = await self._decoded(server, arrived, clock, load, answer)
@@ -257,12 +193,28 @@ class Servers(Contestant):
         server.dialect.require(arrived.request.sampling)
         before = await server.counts() if is_single else {}
         arrived_ns, queued_ns = (0, 0) if is_single else (arrived.at_ns, clock.now() - arrived.at_ns)
-        asked = ask_until_answered(
-            server.client, server.dialect, server.model, answer, arrived_ns, queued_ns, self._sleep
-        )
-        await asked
+        await answer.ask(arrived_ns, queued_ns, self._sleep)
         if not answer.lacks(server.dialect.metrics):
             server.needs_counters = False
         elif before:
             answer.supplement(server.since(before, await server.counts()))
         return answer.end()
+
+
+class ServersOnly(Backend):
+    """Servers alone, without a model on this machine. Prompts go as text, and no target audits the answers."""
+
+    target = tokenizer = renderer = None
+    end_tokens: frozenset[int] = frozenset()
+    vocab = 0
+
+    def __init__(self, servers: Reach) -> None:
+        self._contestant = Servers(servers, None)
+
+    def contestant(self, choice: Choice) -> Servers:
+        if choice.spec.role != "server":
+            raise BadStrategy(f"{choice.label} needs a target on this machine, and there is none. Give --target MODEL.")
+        return self._contestant
+
+    def close(self) -> None:
+        self._contestant.close()

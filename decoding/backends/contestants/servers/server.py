@@ -1,15 +1,16 @@
-"""Client: HTTP/1.1 for answers that stream. It keeps connections for the next request, follows no redirect, and
-connects only to addresses that the guard allows. httpcore2 speaks HTTP. The connections are ours: they time bytes as
-these come.
+"""Server: one endpoint that is being asked, over HTTP/1.1, for answers that stream. It keeps connections for the next
+request, follows no redirect, and connects only to addresses that the guard allows. httpcore2 speaks HTTP. The
+connections are ours: they time bytes as these come.
 """
 
 from __future__ import annotations
 
 import asyncio
+import itertools
 import socket
 import ssl
 from collections.abc import AsyncGenerator, Iterable, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter_ns
@@ -17,14 +18,17 @@ from typing import Any
 
 import httpcore2
 
+from decoding.backends.contestants.servers.dialects import dialect_called
+from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Dialect, counters, whole
 from decoding.backends.contestants.servers.endpoint import CERTIFICATES, EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import Allowed
 from decoding.backends.contestants.servers.words import Words
-from decoding.errors import BadServer, ServerFailed
+from decoding.errors import BadServer, DrafthouseError, ServerFailed
 
+LONGEST_NAME = 500  # characters of a model's
 CONNECT_S = 10.0
 SILENCE_S = 120.0  # the longest time without a byte
-LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer that does not stream
+LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer, or of an event of one that streams: some repeat the prompt
 UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # X509_V_ERR_*: signed by itself, or by nobody who is known
 LIMITS = {"timeout": {"connect": CONNECT_S, "read": SILENCE_S, "write": SILENCE_S}}
 
@@ -119,11 +123,14 @@ class GuardedNetwork(httpcore2.AsyncNetworkBackend):
         )
 
 
-class Client:
-    """Talks to one server. All its methods run in one event loop."""
+class Server:
+    """One endpoint that is being asked. All its methods run in one event loop."""
 
     def __init__(self, spec: EndpointSpec, reach: Reach) -> None:
         self.spec = spec
+        self.dialect: Dialect = dialect_called(spec.dialect)
+        self.model = spec.model
+        self.needs_counters = bool(self.dialect.metrics)
         key = reach.keys[spec.key] if spec.key else ""
         self.words = Words(key)
         self._headers = [
@@ -138,6 +145,62 @@ class Client:
             max_connections=None,
             network_backend=GuardedNetwork(spec, reach.allowed),
         )
+
+    async def meet(self) -> None:
+        """Ask what it serves. Refuse it if that is another model than the endpoint names."""
+        head, raw = await self.get(self.dialect.lists)
+        if head.status in (401, 403) or 300 <= head.status < 400:
+            raise self.refusal(head)
+        names = self._names(raw) if head.status == 200 else []
+        if self.spec.model and names and self.spec.model not in names:
+            raise BadServer(
+                f"{self.spec.name} does not serve {self.spec.model!r}; it serves {', '.join(names)[:300]}. Name one of "
+                "these as model, or leave it out."
+            )
+        self.model = self.spec.model or next(iter(names), "")
+
+    def _names(self, raw: bytes) -> list[str]:
+        try:
+            listed = self.words.json(raw)
+            return [name for name in self.dialect.names(listed) if 0 < len(name) <= LONGEST_NAME]
+        except (ValueError, AttributeError, TypeError):
+            return []
+
+    async def counts(self) -> dict[str, float]:
+        """The server's counters of speculative decoding; empty if it shows none."""
+        if not self.needs_counters:
+            return {}
+        with suppress(DrafthouseError):
+            head, raw = await self.get("/metrics")
+            if head.status == 200:
+                names = *self.dialect.metrics.values(), self.dialect.accepted_at
+                return counters(raw.decode("utf-8", errors="replace"), names)
+        self.needs_counters = False
+        return {}
+
+    def since(self, before: Mapping[str, float], after: Mapping[str, float]) -> dict[str, Any]:
+        """Subtract two readings of the counters, by our names. A server that was started anew in between gives None."""
+        grown = {its: whole(after[its] - value) for its, value in before.items() if its in after}
+        found = {ours: grown[its] for ours, its in self.dialect.metrics.items() if its in grown}
+        at = [grown.get(f"{self.dialect.accepted_at} {position}") for position in range(LONGEST_DRAFT)]
+        accepted = [count for count in itertools.takewhile(lambda count: count is not None, at) if count is not None]
+        edges = [found.get("num_spec_steps") or 0, *accepted, 0]
+        histogram = tuple(more - less for more, less in itertools.pairwise(edges))
+        return {**found, "acceptance_histogram": histogram if accepted and min(histogram) >= 0 else ()}
+
+    def refusal(self, head: Head, words: str = "") -> ServerFailed:
+        """Explain an answer that is no 200."""
+        name, status, told = self.spec.name, head.status, f"answered {head.status} {head.reason}."
+        if status in (401, 403):
+            key = "It wants a key: name one with key-file or key-env, or set it on the server's page."
+            key = "Its key may have expired: set a new one." if self.spec.key else key
+            told = f"refuses the request ({status}). {key}"
+        elif 300 <= status < 400:
+            told = f"answers with a redirect ({status}), which Drafthouse does not follow: give its real address."
+        elif status in (404, 405):
+            dialect = self.dialect
+            told = f"has no {dialect.route} ({status}), so it is not {dialect.title}, or its address has another path."
+        return ServerFailed(f"{name} {told} {words}".strip())
 
     async def close(self) -> None:
         await self._pool.aclose()
@@ -204,6 +267,40 @@ class Client:
                     yield connection.at_ns, part
         except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
             raise self._unread(error) from error
+
+
+class Events:
+    """Finds whole server-sent events in a stream of bytes, wherever the bytes are cut. Lines may end in CR, LF or both.
+    Only `data` is read: no server of models uses the other fields."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+        self._data: list[bytes] = []
+        self._size = 0
+
+    def feed(self, more: bytes) -> list[bytes]:
+        """Return the data of each event that is complete now."""
+        text = self._rest + more
+        if b"\r" in text:
+            held = text.endswith(b"\r")  # half of CRLF, or a line end of its own: the next byte tells
+            text = text[:-1] if held else text
+            *lines, self._rest = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
+            self._rest += b"\r" if held else b""
+        else:
+            *lines, self._rest = text.split(b"\n")
+        found = [data for line in lines if (data := self._line(line)) is not None]
+        if len(self._rest) + self._size > LARGEST_ANSWER:
+            raise ServerFailed(f"The server sent an event of more than {LARGEST_ANSWER:,} bytes, so it was cut off.")
+        return found
+
+    def _line(self, line: bytes) -> bytes | None:
+        if not line:
+            data, self._data, self._size = self._data, [], 0
+            return b"\n".join(data) if data else None
+        if line.startswith(b"data:"):
+            self._data.append(line[6:] if line[5:6] == b" " else line[5:])
+            self._size += len(line)
+        return None
 
 
 def tls(*files: str) -> ssl.SSLContext:
