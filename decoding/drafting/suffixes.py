@@ -76,7 +76,7 @@ class Suffixes:
 
     def _count(self, token: int) -> None:
         state, left = self.end, MOST_COUNTED
-        while state >= 0 and left:
+        while state > START and left:
             counts = self._counts[state]
             count = counts[token] = counts.get(token, 0) + 1
             self._total[state] += 1

@@ -63,12 +63,15 @@ def test_noise_of_a_long_text_takes_no_more_memory_than_that_of_a_short_one() ->
 @pytest.mark.parametrize("vocab", [1, 513])
 @pytest.mark.parametrize("penalty", [1.0, 0.8])
 @pytest.mark.parametrize("temperature", [0.0, 1.3])
-def test_a_choice_in_one_call_is_torchs_to_the_last_bit(vocab: int, penalty: float, temperature: float) -> None:
+def test_a_choice_in_one_call_is_torchs_to_the_last_bit(
+    vocab: int, penalty: float, temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random = torch.Generator().manual_seed(vocab)
     text = torch.randint(vocab, (40,), generator=random).tolist()
     made = dice(text[:30], vocab, temperature=temperature, repetition_penalty=penalty)
     aheads = [text[30 : 30 + count] for count in range(6)]
-    assert chance.compiled(), "no kernel was compiled"
+    kernels, calls = chance.compiled(), list[object]()
+    monkeypatch.setattr(kernels, "choose", lambda *given, choose=kernels.choose: calls.append(choose(*given)))
     for logits in logits_of_all_kinds(vocab, random):
         scores = made.scores(logits, aheads)
         preferences = made.preferences(scores, aheads)
@@ -76,6 +79,7 @@ def test_a_choice_in_one_call_is_torchs_to_the_last_bit(vocab: int, penalty: flo
         torch.testing.assert_close(chosen.scores, scores, rtol=0, atol=0, equal_nan=True)
         torch.testing.assert_close(chosen.preferences, preferences, rtol=0, atol=0, equal_nan=True)
         assert chosen.ids.tolist() == made.pick(preferences, aheads).tolist()
+    assert len(calls) == 9, "no kernel was compiled, or was asked"
 
 
 def logits_of_all_kinds(vocab: int, random: torch.Generator) -> Iterator[torch.Tensor]:

@@ -1,12 +1,9 @@
-import math
-
 import pytest
 
 from decoding.choice import Choice, choose, parse_choices, relabelled
 from decoding.core.load import ONE, Load
-from decoding.dice.sampling import Sampling
 from decoding.drafting.params import Value
-from decoding.errors import BadSampling, BadStrategy
+from decoding.errors import BadStrategy
 from decoding.strategies import STRATEGIES
 
 LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
@@ -84,11 +81,6 @@ def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
 def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> None:
     with pytest.raises(BadStrategy, match=sentence):
         parse_choices(text)
-
-
-def test_sampling_out_of_bounds_is_refused_in_words() -> None:
-    with pytest.raises(BadSampling, match="temperature is nan"):
-        Sampling(temperature=math.nan)
 
 
 def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> None:

@@ -120,4 +120,4 @@ def test_tokens_and_their_number_equal_those_of_transformers_at_each_position(
 
 
 def test_a_token_that_the_models_do_not_share_is_not_proposed() -> None:
-    assert copy_of(PromptLookup(5, 1), View([1, 2, 99, 3, 1], 9, vocab=10))[0] == [2]
+    assert copy_of(PromptLookup(5, 1), View([1, 2, 10, 3, 1], 9, vocab=10))[0] == [2]

@@ -115,7 +115,7 @@ def last_line(job: Any) -> int:
 def write_more(job: Job, sample: Sample) -> None:
     trace.append(sample=sample, first_seq=3, events=[{"seq": 3}])
     log.add(job, "It goes on.")
-    log.announce(job.pk)
+    jobs.renew(job=job, done=1)
 
 
 def new_in(body: dict[str, Any]) -> list[int]:
@@ -124,8 +124,9 @@ def new_in(body: dict[str, Any]) -> list[int]:
 
 
 async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_that_nothing_is_new(
-    world, job, sample, roads
+    world, job, sample, roads, monkeypatch
 ):
+    monkeypatch.setattr(news, "LOOK_AGAIN", 3600)
     askings = {road: Asking(address, world.bob) for road, address in roads.items()}
     await waiting(*askings.values())
     await sync_to_async(write_more)(job, sample)
@@ -136,6 +137,7 @@ async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_tha
     assert held() == 0
     late = Asking(roads["trace"].replace("after=2&wait=25", "after=3&wait=1"), world.bob)
     await late.send()
+    await until(lambda: held() == 1)
     status, body = await late.answer()
     assert (status, body["events"], body["last_seq"]) == (200, [], 3)
     assert late.headers["x-request-id"] and late.headers["content-type"] == "application/json"

@@ -202,9 +202,10 @@ class Counting(PairOrder):
 @pytest.mark.parametrize("looks", [True, False])
 def test_ctrl_c_ends_a_job_after_the_step_in_hand(tiny, looks, capsys):
     bench = read_recorded(parser_of("count", "").parse_args([*map(str, tiny), "--threads", "1"]))
+    torch.set_num_threads(2)
     with pytest.raises(KeyboardInterrupt):
         carry_out(Counting(bench.pair, bench.prompts, bench.sampling, looks), bench)
-    assert capsys.readouterr().err == "counting: 1/4\n"
+    assert capsys.readouterr().err == "counting: 1/4\n" and torch.get_num_threads() == 1
 
 
 MATCHES = ["--draft", "draft", "--other-tokenizer", "slem"]
