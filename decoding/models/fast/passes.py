@@ -14,12 +14,12 @@ from functools import partial
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.attention import Attend, AttendChains, attend_at_once, attend_in_steps, hide
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.fused import reason
+from decoding.models.fast.fused import AttendChains, hide, reason
 from decoding.models.fast.kv import HIDDEN, Cache, Rows
 from decoding.models.fast.lean import Lean
 
@@ -29,6 +29,8 @@ FEW, USUAL, SHORT = 2, 8, 16  # rows of a pass that drafts, and of those that ve
 
 logger = logging.getLogger("drafthouse.engine")
 
+# Queries [kv_heads, rows * group, head_dim], keys and values [kv_heads, slots, head_dim], mask -> the shape of queries
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Way = Callable[[int, Tensor], Tensor]  # layer, queries [rows, heads, head_dim] -> [rows, heads * head_dim]
 
 
@@ -199,7 +201,7 @@ class PassShape:
 
 
 class StaticPass:
-    """The buffers of one form, and its graph once that is captured. It is the `Memory` of its own launches."""
+    """The buffers of one form, and its graph once that is captured. It is the `KvSlots` of its own launches."""
 
     def __init__(self, form: PassShape, decoder: Decoder, values: Tensor) -> None:
         device, shape = decoder.device, decoder.shape
@@ -294,6 +296,25 @@ class StaticPass:
         times = [_time(partial(way, 0, queries), capturing) for way in ways]
         self._way = times.index(min(times))
         self.positions.copy_(held)
+
+
+def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(queries[None], keys[None], values[None], mask)[0]
+
+
+def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Attend by ordinary products: more launches, but all of the device works on one long text."""
+    scores = torch.add(mask, _scores(queries, keys.transpose(1, 2)), alpha=queries.shape[-1] ** -0.5)
+    return torch.bmm(scores.softmax(-1).to(values.dtype), values)
+
+
+def _scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Multiply into float32 whatever the inputs are: rounded scores would be other scores than a CPU's."""
+    if queries.dtype == torch.float32:
+        return torch.bmm(queries, keys)
+    if queries.device.type == "cuda":
+        return torch.bmm(queries, keys, out_dtype=torch.float32)
+    return torch.bmm(queries.float(), keys.float())
 
 
 def _time(way: Callable[[], Tensor], capturing: Capturing) -> float:

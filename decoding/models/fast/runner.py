@@ -12,8 +12,7 @@ from decoding.models.devices import facts_of, indexed, sent_to
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import chosen
-from decoding.models.fast.joint import joint_pass
-from decoding.models.fast.kv import Cache, Rows, TreeMask
+from decoding.models.fast.kv import Cache, JointRows, Rows, TreeMask
 from decoding.models.fast.lean import Lean
 from decoding.models.fast.linear import Layout, fastest
 from decoding.models.fast.passes import Follower, Passes, SlicedPasses, StaticPasses
@@ -93,9 +92,17 @@ class FastModel:
                 [(reader, tokens, need)] = some
                 logits.append(reader.extend(tokens, need))
             else:
-                texts, needs = [_taken(feed, self.shape) for feed in some], [need for _, _, need in some]
-                logits += joint_pass(self.decoder, self._lean, texts, needs)
+                logits += self._joint_pass(some)
         return logits
+
+    def _joint_pass(self, feeds: Sequence[Feed]) -> Sequence[Tensor]:
+        """Read all texts in one pass on a CPU. They share every matrix product; each attends to its own cache."""
+        ids, parts = zip(*[_taken(feed, self.shape) for feed in feeds], strict=True)
+        needs = [need for _, _, need in feeds]
+        needed = _needed([part.count for part in parts], needs)
+        rows = JointRows(parts, self.shape)
+        hidden = self._lean.layered(*self.decoder.embedded(torch.cat(ids), rows), parts, rows)
+        return torch.split_with_sizes(self.decoder.logits(hidden, needed), needs)
 
     def bytes_for(self, room: int) -> int:
         shape = self.shape
@@ -357,6 +364,18 @@ def _taken(feed: Feed, shape: Shape) -> tuple[Tensor, Rows]:
     runner: FastRunner = reader  # type: ignore[assignment]
     ids = runner.take(tokens, need)
     return ids, Rows(runner.cache, shape, runner.advance(len(ids)), len(ids))
+
+
+def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
+    """Say which rows' logits are asked for: the last ones of each text."""
+    if [*counts] == [*needs]:
+        return sum(counts)
+    rows: list[int] = []
+    end = 0
+    for count, need in zip(counts, needs, strict=True):
+        end += count
+        rows += range(end - need, end)
+    return torch.tensor(rows)
 
 
 def _extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:

@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from decoding.models.devices import sent_to
-from decoding.models.fast.attention import attend_texts
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.fused import attend_texts
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.passes import SHORT, PassShape, StaticPass, StaticPasses, Way, slots_for
 
