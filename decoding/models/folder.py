@@ -304,11 +304,10 @@ def _check_tensors(folder: Path, shape: Shape, tensors: Mapping[str, TensorHeade
 
 
 def _check_tokenizer(folder: Path) -> None:
-    one, two = (folder / "tokenizer.json",), (folder / "vocab.json", folder / "merges.txt")
-    if not any(all(file.is_file() for file in files) for files in (one, two)):
+    if not (folder / "tokenizer.json").is_file():
         raise BadCheckpoint(
-            f"{folder} has no tokenizer (tokenizer.json, or vocab.json with merges.txt). "
-            "Copy the tokenizer files from where the model came."
+            f"{folder} has no tokenizer.json. Copy it from where the model came, or let transformers make it of older "
+            "files: load the tokenizer with AutoTokenizer.from_pretrained and call save_pretrained."
         )
 
 

@@ -84,7 +84,11 @@ class Rows:
 
     @cached_property
     def mask(self) -> Tensor | None:
-        return chain_mask(self.start, self.count, self._shape.group) if self.tree_mask is None else self.tree_mask
+        if self.tree_mask is not None or self.count == 1:
+            return self.tree_mask
+        end = self.start + self.count
+        rows = torch.arange(self.start, end).repeat_interleave(self._shape.group).unsqueeze(1)
+        return _hide(torch.arange(end) > rows)
 
     @cached_property
     def new(self) -> Sequence[Tensor]:
@@ -140,14 +144,6 @@ class JointRows:
 def _positions(part: Rows) -> Tensor:
     where = part.positions
     return where if isinstance(where, Tensor) else torch.arange(where.start, where.stop)
-
-
-def chain_mask(start: int, count: int, group: int) -> Tensor | None:
-    """Make the mask of a text's next `count` tokens: each sees itself and what came before."""
-    if count == 1:
-        return None
-    rows = torch.arange(start, start + count).repeat_interleave(group).unsqueeze(1)
-    return _hide(torch.arange(start + count) > rows)
 
 
 class TreeMask:

@@ -96,7 +96,8 @@ class StaticPasses:
         static = self._static(form)
         torch.arange(start, start + rows, out=static.positions)
         is_new = static.graph is None
-        logits = self._run(static, ids)
+        static.ids.copy_(ids, non_blocking=True)
+        logits = self._replayed(static)
         if is_short and is_new and static.graph:
             self._capture_alike(form, start + rows)
         return logits[len(logits) - need :]
@@ -120,16 +121,15 @@ class StaticPasses:
 
     def follow(self, follower: Follower, start: int) -> Tensor:
         """Append the token that `follower` holds, and return what it chooses to come next."""
-        form = self._form(1, 1, start + 1, is_tree=False)
-        return self._replayed(self._static(replace(form, follower=follower)))
+        return self._replayed(self._static(self._form(1, 1, start + 1, is_tree=False, follower=follower)))
 
     def forget(self) -> None:
         self._cache.clear()
 
-    def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> PassShape:
+    def _form(self, rows: int, need: int, seen: int, is_tree: bool, follower: Follower | None = None) -> PassShape:
         self._cache.used = max(self._cache.used, seen)
         priority = self._capturing.priority if self._capturing else 0
-        return PassShape(rows, need, slots_for(seen, self._cache.slots), is_tree, priority)
+        return PassShape(rows, need, slots_for(seen, self._cache.slots), is_tree, priority, follower=follower)
 
     def _static(self, form: PassShape) -> StaticPass:
         if self._values is not self._cache.values:
@@ -164,10 +164,6 @@ class StaticPasses:
                 static.uses += 1
                 torch.arange(end, end + rows, out=static.positions)
                 static.capture(self._capturing)
-
-    def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
-        static.ids.copy_(ids, non_blocking=True)
-        return self._replayed(static)
 
     def _replayed(self, static: StaticPass) -> Tensor:
         static.uses += 1
