@@ -47,7 +47,6 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.confirming import run_all
 from decoding.replay.planning import RecordedSet
-from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import samples_of_probe
 from decoding.ssd.speculator.speculator import plan_of
@@ -390,7 +389,7 @@ class Evidence:
         texts = [recording.played for recording in self.texts_at(0.0).recordings]
         plans = {k: plan_of(batches.ahead_of(k, BRANCHES_EACH), self.pair.vocab, None) for k in lookaheads}
         return {
-            k: median([simulate([text], plan, self.prices, ANYTIME).tokens_per_s_device for text in texts])
+            k: median([simulate([text], plan, self.prices, beside=True).tokens_per_s_device for text in texts])
             for k, plan in plans.items()
         }
 

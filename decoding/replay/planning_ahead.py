@@ -35,7 +35,7 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet
 from decoding.replay.player import replay
 from decoding.replay.probing import short_runs, typical
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
+from decoding.replay.ssd.playing import Simulated
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.ssd.memory import needed_by
@@ -89,11 +89,10 @@ class Simulating:
         """Some texts of every part of the prompts, as many as are simulated within seconds."""
         return self.study.few(MOST_TOKENS, self.classifier)
 
-    def placement(self, choice: Choice) -> Placement:
+    def is_beside(self, choice: Choice) -> bool:
         """Return whether the models work at once: on devices of their own, or on two streams of one. How much they slow
         each other there is in the prices, which are measured in that placement."""
-        is_at_once = self.pair.process_of(choice) or self.pair.placement_of(choice) in PLACEMENTS
-        return ANYTIME if is_at_once else IN_TURN
+        return bool(self.pair.process_of(choice)) or self.pair.placement_of(choice) in PLACEMENTS
 
     def fits(self, choice: Choice) -> bool:
         """Whether its branches fit into memory now."""
@@ -119,7 +118,7 @@ class Simulating:
 
     def simulated(self, choice: Choice, prices: CostModel, texts: Sequence[RecordedText]) -> Simulated:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
-        return simulate(texts, plan, prices, self.placement(choice))
+        return simulate(texts, plan, prices, self.is_beside(choice))
 
     def choice(self, strategy: Strategy, params: Settings) -> Choice:
         placed = {"placement": "beside"} if has_both_placements(self.pair) else {}

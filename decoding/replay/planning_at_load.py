@@ -81,7 +81,7 @@ def _simulated(made: Simulating, strategy: Strategy, costs: CostModel, users: in
     if opening and (prices := _prepared_costs(made, spread(opening, RUNS), costs, users)):
         for choice in grid:
             plan = plan_of(choice, made.pair.vocab, made.classifier)
-            found = simulate_together(made.texts, plan, prices, users, made.placement(choice))
+            found = simulate_together(made.texts, plan, prices, users, made.is_beside(choice))
             yield choice, found.tokens_per_s_device
 
 

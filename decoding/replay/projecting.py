@@ -27,7 +27,6 @@ from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
 from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet
 from decoding.replay.planning_ahead import spread
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.workload import lacks
 from decoding.ssd.speculator.speculator import plan_of
@@ -199,9 +198,8 @@ class ProjectionInputs:
         costs = self.on(card).costs
         if choice.spec.prepares_ahead:
             plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
-            placement = ANYTIME if card.draft_devices else IN_TURN
-            prices = prepared_at(costs, batch)
-            played = simulate_together(self.texts, plan, prices, batch, placement, shares_branches=False)
+            is_beside, prices = card.draft_devices > 0, prepared_at(costs, batch)
+            played = simulate_together(self.texts, plan, prices, batch, is_beside, shares_branches=False)
             return played.tokens_per_s_device / batch
         return play(self.texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
 

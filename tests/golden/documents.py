@@ -24,7 +24,6 @@ from decoding.replay.plan_document import document_of
 from decoding.replay.planning import RecordedSet, best_of_kinds, predict, study
 from decoding.replay.planning_at_load import PlanInputs, predict_at_load, schedule
 from decoding.replay.projecting import ProjectionInputs, project
-from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
@@ -49,7 +48,7 @@ COSTS = CostModel.of_one((0.0, 10.0, 10.5, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2, deci
 FULL = dataclasses.replace(COSTS, tree=0.3, in_tree=0.05, mixing=0.2)
 BRANCHES = [(1, 2.0), (2, 2.1), (3, 2.3), (4, 2.6)]
 PRICES = dataclasses.replace(COSTS, branches=BRANCHES, opening=2.2, opening_read=0.4, transport=0.05, taking=0.01)
-PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
+PLACEMENTS = {"one device, in turn": False, "two devices, anytime drafting": True}
 USERS = (1, 4)
 JOINT = dataclasses.replace(
     FULL,
@@ -146,11 +145,11 @@ def ahead(name: str) -> Rows:
     for choice in ahead_settings():
         decides = None if choice.classifier is None else classifier
         plan = plan_of(choice, pair().vocab, decides)
-        for placement in PLACEMENTS:
-            played = simulate_ahead(texts, plan, PRICES, placement)
-            rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, played.hit_rate]
+        for name, is_beside in PLACEMENTS.items():
+            played = simulate_ahead(texts, plan, PRICES, is_beside)
+            rows[f"{choice.label} {name}"] = [played.tokens_per_s_device, played.hit_rate]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
-            together = simulate_together(texts, plan, JOINT, 4, ANYTIME)
+            together = simulate_together(texts, plan, JOINT, 4, beside=True)
             rows[f"{choice.label} for 4"] = [together.tokens_per_s_device, together.hit_rate]
     return rows
 

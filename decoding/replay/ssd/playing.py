@@ -1,4 +1,4 @@
-"""Where a simulated draft works, what is under way, and the result. Standard library only."""
+"""What is under way in a simulation, and its result. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,20 +14,6 @@ UNSEEN = -1  # a token that is surely not the target's
 
 def ns(seconds: float) -> int:
     return round(seconds * 1e9)
-
-
-@dataclass(frozen=True)
-class Placement:
-    """Devices of the two models."""
-
-    name: str
-    beside: bool  # each on a device of its own; otherwise one waits for the other
-    anytime: bool = False  # between steps the draft looks whether the verdict is there, and gives what it has
-
-
-IN_TURN = Placement("one device, in turn", beside=False)
-BESIDE = Placement("two devices, all of the tree", beside=True)
-ANYTIME = Placement("two devices, anytime drafting", beside=True, anytime=True)
 
 
 @dataclass(frozen=True)

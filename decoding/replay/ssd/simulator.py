@@ -25,9 +25,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import PIECE, PlayedRequest, pieces_of, serve
 from decoding.replay.player import Pass, PassClock, TextAtLoad
 from decoding.replay.ssd.playing import (
-    IN_TURN,
     UNSEEN,
-    Placement,
     Simulated,
     SimulatedDraft,
     SimulatedPreparation,
@@ -41,9 +39,10 @@ from decoding.trace.events import Origin
 NOTHING = SimulatedDraft((), "none", "", 0, None)
 
 
-def simulate(texts: Iterable[RecordedText], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
-    """Play each text alone. Both models have read its prompt at time 0."""
-    batch, found = SharedRounds(plan, prices, placement), Simulated(1)
+def simulate(texts: Iterable[RecordedText], plan: Plan, prices: CostModel, beside: bool) -> Simulated:
+    """Play each text alone. Both models have read its prompt at time 0. `beside` says whether each works on a device of
+    its own; otherwise one waits for the other."""
+    batch, found = SharedRounds(plan, prices, beside), Simulated(1)
     for request in texts:
         batch.clock.seconds = 0.0
         text = SimulatedText(request, request.tokens, batch)
@@ -58,7 +57,7 @@ def simulate_together(
     plan: Plan,
     costs: CostModel,
     users: int,
-    placement: Placement = IN_TURN,
+    beside: bool = False,
     devices: int = 1,
     *,
     shares_branches: bool = True,
@@ -71,9 +70,9 @@ def simulate_together(
         branches = plan.settings.branches and devices * plan.settings.branches
         plan = replace(plan, settings=replace(plan.settings, branches=branches))
         costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
-    message_s = costs.answer / 2 if placement.beside else 0.0
+    message_s = costs.answer / 2 if beside else 0.0
     costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
-    batch = SharedRounds(plan, costs, placement, users, shares_branches=shares_branches)
+    batch = SharedRounds(plan, costs, beside, users, shares_branches=shares_branches)
 
     def begin(request: RecordedText, end: int) -> SimulatedText:
         return SimulatedText(request, end, batch)
@@ -85,14 +84,14 @@ class SharedRounds:
     """Texts that are decoded together, round by round, and what they share."""
 
     def __init__(
-        self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1, *, shares_branches: bool = True
+        self, plan: Plan, costs: CostModel, beside: bool, users: int = 1, *, shares_branches: bool = True
     ) -> None:
-        self.plan, self.costs, self.placement, self.users = plan, costs, placement, users
+        self.plan, self.costs, self.beside, self.users = plan, costs, beside, users
         self.clock, self.state = PassClock(), BatchState()
         self.step_s = cache(costs.prepare)  # by rows
         breadth = Breadth(lambda branches: ns(self.step_s(branches)))
         branches = plan.settings.branches and plan.settings.branches * (1 if shares_branches else users)
-        self.budget = RowBudget(branches, placement.beside, breadth)
+        self.budget = RowBudget(branches, beside, breadth)
         self.experience = Experience(breadth)
 
     def step(self, every: Sequence[TextAtLoad]) -> None:
@@ -137,14 +136,14 @@ class SharedRounds:
         if not works:
             return arrived_s, 0.0
         deepest = max(work.most for work in works)
-        if self.placement.beside:  # there is time to read the branches' last tokens too
+        if self.beside:  # there is time to read the branches' last tokens too
             return arrived_s, max(work.opening_s for work in works) + (deepest + (deepest > 0)) * works[0].step_s
         prepared_s = works[0].began_s + max(work.opening_s for work in works) + deepest * works[0].step_s
         return prepared_s, 0.0
 
     @property
     def message_s(self) -> float:
-        return self.costs.transport if self.placement.beside else 0.0
+        return self.costs.transport if self.beside else 0.0
 
     def _steps_s(self, passes: Sequence[int]) -> float:
         """Seconds of joint draft steps, each shared by the texts that still draft."""
@@ -162,8 +161,8 @@ class SimulatedText(TextAtLoad):
         self.written = replace(request.written, room=end) if end < request.tokens else request.written
         self.policy = SsdPolicy(batch.plan, self.written.ends, request.seed, lambda: ns(self.now_s))
         self.policy.read(self.written.prompt)
-        self.policy.join(batch.state, batch.placement.beside, batch.experience)
-        self.batch, self.prices, self.placement = batch, batch.costs, batch.placement
+        self.policy.join(batch.state, batch.beside, batch.experience)
+        self.batch, self.prices = batch, batch.costs
         self.now_s = 0.0  # on the draft's side
         self.free_s = 0.0  # there, before its model drafts in this round
         self.asked_s = 0.0  # the target's question
@@ -211,7 +210,7 @@ class SimulatedText(TextAtLoad):
             return 0
         work.open()
         self.policy.budget.breadth.note_round(work.drafted, ns(heard_s - work.ended_s))
-        if self.placement.anytime:
+        if self.batch.beside:
             self._step_beside(work, heard_s)
         else:
             while not work.is_done:
@@ -219,7 +218,7 @@ class SimulatedText(TextAtLoad):
         self.now_s, self.prepared = max(heard_s, work.ended_s), work.passes
         if work.ended_s <= heard_s:
             return work.depth
-        return work.depth_before if self.placement.anytime else 0
+        return work.depth_before if self.batch.beside else 0
 
     def _step_beside(self, work: SimulatedPreparation, heard_s: float) -> None:
         """Step until the verdict is heard or the policy waits for it; a verdict is never overdue here."""

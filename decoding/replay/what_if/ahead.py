@@ -18,7 +18,7 @@ from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside, undisturbed
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
+from decoding.replay.ssd.playing import Simulated
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.replay.what_if.places import TracedText
 from decoding.ssd.policy.ssd_policy import Plan
@@ -100,18 +100,14 @@ class SsdTracks:
     is_beside: bool  # the draft ran beside the target
     at: Mapping[int, CostModel] = field(default_factory=dict)  # by number of users, from 2 up
 
-    @property
-    def placement(self) -> Placement:
-        return ANYTIME if self.is_beside else IN_TURN
-
     def play(self, choice: Choice, users: int, costs: CostModel) -> tuple[Simulated, Simulated]:
         """Play a choice for so many users in both cases. `costs` are those of passes that several texts share."""
         plan, cases = self.plan(choice), (self.refused, self.accepted)
         if users == 1:
-            low, high = (simulate(tracks, plan, self.prices, self.placement) for tracks in cases)
+            low, high = (simulate(tracks, plan, self.prices, self.is_beside) for tracks in cases)
         else:
             prices = self.prices_for(users, costs)
-            low, high = (simulate_together(tracks, plan, prices, users, self.placement) for tracks in cases)
+            low, high = (simulate_together(tracks, plan, prices, users, self.is_beside) for tracks in cases)
         return low, high
 
     def plan(self, choice: Choice) -> Plan:
