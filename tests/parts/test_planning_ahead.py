@@ -84,7 +84,7 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run(simulating: Simulat
     gain = simulating.gain_in_runs(choice, prices)
     assert gain == pytest.approx(alone.gain_in_runs(choice, prices))
     tokens = sum(len(each.matches) for each in those.recordings)
-    assert gain == pytest.approx(seconds * alone.simulated(choice, prices).tokens_per_s_device / tokens)
+    assert gain == pytest.approx(seconds * alone.simulated(choice, prices, alone.texts).tokens_per_s_device / tokens)
     corrected = CorrectedPrices(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
     promised, before = (simulating.predict(choice, measured) for measured in (corrected, CorrectedPrices(prices, 1.0)))
     assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"
