@@ -61,18 +61,20 @@ def simulate_together(
     devices: int = 1,
     *,
     shares_branches: bool = True,
+    looks: bool = True,
 ) -> Simulated:
     """Play every text once, with `users` under way at any time. The costs are those of passes alone, except of
     preparing, which was measured where it runs, as was the time of an answer: that of its two messages. Each of several
     devices for the draft prepares as many branches as the plan says, in the same time; one of them drafts after
-    misses. The texts share the plan's branches, or each has as many."""
+    misses. The texts share the plan's branches, or each has as many. `looks` says whether a draft beside the target
+    looks for the verdict between its steps; the paper's engine finishes all branches first."""
     if devices > 1:
         branches = plan.settings.branches and devices * plan.settings.branches
         plan = replace(plan, settings=replace(plan.settings, branches=branches))
         costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
     message_s = costs.answer / 2 if beside else 0.0
     costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
-    batch = SharedRounds(plan, costs, beside, users, shares_branches=shares_branches)
+    batch = SharedRounds(plan, costs, beside, users, shares_branches=shares_branches, looks=looks)
 
     def begin(request: RecordedText, end: int) -> SimulatedText:
         return SimulatedText(request, end, batch)
@@ -84,9 +86,17 @@ class SharedRounds:
     """Texts that are decoded together, round by round, and what they share."""
 
     def __init__(
-        self, plan: Plan, costs: CostModel, beside: bool, users: int = 1, *, shares_branches: bool = True
+        self,
+        plan: Plan,
+        costs: CostModel,
+        beside: bool,
+        users: int = 1,
+        *,
+        shares_branches: bool = True,
+        looks: bool = True,
     ) -> None:
         self.plan, self.costs, self.beside, self.users = plan, costs, beside, users
+        self.looks = beside and looks
         self.clock, self.state = PassClock(), BatchState()
         self.step_s = cache(costs.prepare)  # by rows
         breadth = Breadth(lambda branches: ns(self.step_s(branches)))
@@ -210,7 +220,7 @@ class SimulatedText(TextAtLoad):
             return 0
         work.open()
         self.policy.budget.breadth.note_round(work.drafted, ns(heard_s - work.ended_s))
-        if self.batch.beside:
+        if self.batch.looks:
             self._step_beside(work, heard_s)
         else:
             while not work.is_done:
@@ -218,7 +228,7 @@ class SimulatedText(TextAtLoad):
         self.now_s, self.prepared = max(heard_s, work.ended_s), work.passes
         if work.ended_s <= heard_s:
             return work.depth
-        return work.depth_before if self.batch.beside else 0
+        return work.depth_before if self.batch.looks else 0
 
     def _step_beside(self, work: SimulatedPreparation, heard_s: float) -> None:
         """Step until the verdict is heard or the policy waits for it; a verdict is never overdue here."""
