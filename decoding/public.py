@@ -41,7 +41,7 @@ from decoding.papers.settings import of_papers
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS as MOST_USERS_ASKED
 from decoding.prices.fit import costs_from, drafting_is_clear, reading_cost, with_loads, with_mixes, with_trees
-from decoding.prices.fit_ahead import prepared_along
+from decoding.prices.fit_ahead import prepared_in
 from decoding.prices.machine_card import BadCard, Card, card_in_the_box, published, read_card
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts

@@ -14,13 +14,12 @@ from typing import Any
 
 from decoding.prices.cost_model import CostModel, Line
 from decoding.prices.fit import fitted, grouped
-from decoding.trace.accounting import Round, answers_of, count, rounds
+from decoding.trace.accounting import Round, answers_of, rounds
 from decoding.trace.answers import MODEL
-from decoding.trace.events import Anticipated, Drafted, Event, Verified
+from decoding.trace.events import Anticipated, Event
 
 Counted = Mapping[str, Any]  # counts of a sample
-Row = Mapping[str, Any]  # of a report
-Traces = Sequence[Sequence[Event]]
+Samples = Sequence[Mapping[str, Any]]  # numbers of the samples of a run
 
 
 # One text -------------------------------------------------------------------------------------------------------------
@@ -105,20 +104,16 @@ def _mean(seconds: Sequence[float]) -> float:
 # Several texts: both models share the memory, and one question asks for the drafts of all ----------------------------
 
 
-def prepared_in(rows: Sequence[Row], undrafted: Row, costs: CostModel, users: int) -> CostModel:
-    """Add the prices of preparing, from the rows of runs with so many users. `undrafted` is autoregressive's, from the
-    same minutes: what slowed that down slowed all of them down."""
+def prepared_in(
+    runs: Iterable[tuple[int | None, Samples]], undrafted: Samples, costs: CostModel, users: int
+) -> CostModel | None:
+    """Add the prices of preparing, from runs with so many users, each with its branches, None where their number was
+    left open. `undrafted` is autoregressive's run of the same minutes: what slowed that down slowed all of them down.
+    Return None if nothing was prepared."""
     drift = _slowed(undrafted, costs, users)
-    runs = [(_branches_in(row), counted(row), _slowed(row, costs, users) / drift) for row in rows]
-    return with_preparing(costs, runs, users, drift)
-
-
-def prepared_along(runs: Sequence[tuple[int | None, Traces]], costs: CostModel, users: int) -> CostModel | None:
-    """Add the prices of preparing, from the traces of runs with so many users, each with its branches, None where their
-    number was left open. `costs` are of the same comparison. Return None if nothing was prepared."""
-    hits = [(n, [*filter(None, map(count, traces))], _slowed_in(traces, costs, users)) for n, traces in runs]
-    prepared = [run for run in hits if any(one["passes"] for one in run[1])]
-    return with_preparing(costs, prepared, users) if prepared else None
+    found = [(n, [*filter(None, (one["hits"] for one in of))], _slowed(of, costs, users) / drift) for n, of in runs]
+    prepared = [run for run in found if any(one["passes"] for one in run[1])]
+    return with_preparing(costs, prepared, users, drift) if prepared else None
 
 
 def with_preparing(
@@ -143,19 +138,10 @@ def undisturbed(costs: CostModel, prices: CostModel, single: CostModel) -> CostM
     return replace(costs, branches=prices.branches, slower=slower, delay=_delay(slower, 1.0), answer=prices.answer)
 
 
-def counted(row: Row) -> list[Counted]:
-    return [hits for sample in row["samples"] if (hits := sample["hits"])]
-
-
 def pass_seconds(found: Sequence[Counted]) -> float:
     """Mean seconds of one pass that prepared, from samples' counts."""
     busy_ns: int = sum(hits["busy_ns"] for hits in found)
     return busy_ns * 1e-9 / sum(int(hits["passes"]) for hits in found)
-
-
-def _branches_in(row: Row) -> int | None:
-    branches = row["params"]["branches"]
-    return None if isinstance(branches, str) else int(branches)
 
 
 def _rows_of(found: Sequence[Counted]) -> float:
@@ -191,20 +177,9 @@ def _answering(found: Sequence[Counted], costs: CostModel, users: int, drift: fl
     return max(0.0, answers.answering_ns * 1e-9 / rounds / drift - drafting)
 
 
-def _slowed(row: Row, costs: CostModel, users: int) -> float:
-    """How many times as long as by the costs its verifications took."""
-    rounds: int = row["num_target_passes"]
-    took_ns: int = sum(sample["verify_ns"] for sample in row["samples"])
-    return _ratio(took_ns / rounds, (row["num_draft_tokens"] or 0) / rounds, costs, users)
-
-
-def _slowed_in(traces: Traces, costs: CostModel, users: int) -> float:
-    verdicts = [event for trace in traces for event in trace if isinstance(event, Verified) and event.round > 1]
-    drafted = sum(event.verified for trace in traces for event in trace if isinstance(event, Drafted))
-    rounds = sum(isinstance(event, Verified) for trace in traces for event in trace)
-    took_ns = statistics.median(event.end_ns - event.start_ns for event in verdicts)
-    return _ratio(took_ns, drafted / rounds, costs, users)
-
-
-def _ratio(took_ns: float, drafted: float, costs: CostModel, users: int) -> float:
+def _slowed(samples: Samples, costs: CostModel, users: int) -> float:
+    """How many times as long as by the costs the verifications of a run took."""
+    rounds: int = sum(one["num_target_passes"] for one in samples)
+    drafted = sum(one["num_draft_tokens"] or 0 for one in samples) / rounds
+    took_ns = sum(one["verify_ns"] for one in samples) / rounds
     return took_ns * 1e-9 / costs.verify(users, round(users * (1 + drafted)))

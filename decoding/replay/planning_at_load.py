@@ -25,7 +25,7 @@ from decoding.disco.judging import CopyJudge
 from decoding.drafting.strategy import EngineSetting, Strategy
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit_ahead import counted, prepared_in
+from decoding.prices.fit_ahead import prepared_in
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.at_load import PlayedRun, play
 from decoding.replay.confirming import run_all
@@ -97,9 +97,9 @@ def _prepared_costs(made: Simulating, choices: Sequence[Choice], costs: CostMode
     found = run_all(made.pair, typical(made.prompts), made.sampling, asked, cancelled=made.cancelled)
     if made.cancelled():
         return None
-    undrafted, *rows = (found[choice.label] for choice in asked)
-    rows = [row for row in rows if counted(row)]
-    return prepared_in(rows, undrafted, costs, users) if rows else None
+    undrafted, *own = (found[choice.label]["samples"] for choice in asked)
+    branches = (choice.ahead and choice.ahead.branches for choice in choices)
+    return prepared_in(zip(branches, own, strict=True), undrafted, costs, users)
 
 
 def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[Prediction]]:

@@ -23,7 +23,7 @@ from decoding.public import (
     costs_from,
     drafting_is_clear,
     from_dict,
-    prepared_along,
+    prepared_in,
     reading_cost,
     ssd_tracks_of,
     stood,
@@ -118,26 +118,31 @@ def _note_start(
 def _by_users(comparison: Comparison) -> dict[int, list[Traces]]:
     """Read what passes cost that several texts share, from the runs with several users."""
     runs: dict[int, list[Traces]] = defaultdict(list)
-    for run, traces in _at_load(comparison, PRICED):
-        runs[run.concurrency or 1].append(traces)
+    for run, samples in _at_load(comparison, PRICED):
+        runs[run.concurrency or 1].append([[from_dict(event) for event in of] for _, of, _ in trace.read_all(samples)])
     return runs
 
 
 def _preparing(comparison: Comparison, costs: CostModel) -> dict[int, CostModel]:
     """Read what preparing ahead costs for several users, from the runs that did."""
-    runs: dict[int, list[tuple[int | None, Traces]]] = defaultdict(list)
-    for run, traces in _at_load(comparison, AHEAD):
+    runs: dict[int, list[tuple[int | None, list[dict[str, Any]]]]] = defaultdict(list)
+    undrafted = dict[int, list[dict[str, Any]]]()
+    for run, samples in _at_load(comparison, {BASELINE, *AHEAD}):
+        users, numbers = run.concurrency or 1, [sample.numbers for sample in samples.values()]
         if ahead := run.choice.ahead:
-            runs[run.concurrency or 1].append((ahead.branches, traces))
-    found = {users: prepared_along(of, costs, users) for users, of in runs.items()}
+            runs[users].append((ahead.branches, numbers))
+        else:
+            undrafted[users] = numbers
+    loads = [users for users in runs if users in undrafted]
+    found = {users: prepared_in(runs[users], undrafted[users], costs, users) for users in loads}
     return {users: at for users, at in found.items() if at}
 
 
-def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, Traces]]:
-    """Read some traces of each run of these strategies with several users."""
+def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, dict[int, Sample]]]:
+    """Return some samples of each run of these strategies with several users."""
     for run in comparison.runs.filter(concurrency__gt=1, concurrency__lte=MOST_USERS_ASKED, strategy__in=strategies):
-        samples = {sample.pk: sample for sample in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}
-        yield run, [[from_dict(event) for event in of] for _, of, _ in trace.read_all(samples)]
+        if samples := {one.pk: one for one in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}:
+            yield run, samples
 
 
 def _is_beside(comparison: Comparison) -> bool:
