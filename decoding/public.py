@@ -51,9 +51,8 @@ from decoding.prompts.prompt import PromptItem
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
-from decoding.replay.what_if.ahead import SsdTracks, Stood, ssd_tracks_of, stood, surer
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.simulation import RecordedComparison, Simulation, oracle, simulate
+from decoding.replay.what_if.simulation import AheadPrices, RecordedComparison, Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict

@@ -13,11 +13,11 @@ from decoding.public import (
     BASELINE,
     MOST_USERS_ASKED,
     STRATEGIES,
+    AheadPrices,
     CostModel,
     Event,
     RecordedComparison,
     Started,
-    Stood,
     TracedText,
     Verified,
     costs_from,
@@ -25,9 +25,6 @@ from decoding.public import (
     from_dict,
     prepared_in,
     reading_cost,
-    ssd_tracks_of,
-    stood,
-    surer,
     with_loads,
     with_mixes,
     with_trees,
@@ -65,7 +62,7 @@ def one_user(comparison: Comparison) -> SampleQuerySet:
 def recorded(comparison: Comparison) -> RecordedComparison | None:
     """Return the recordings; None if nothing can be replayed yet. Reading traces is most of the work, so they are
     cached for other questions."""
-    return cache.get_or_set(f"recorded-2:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
+    return cache.get_or_set(f"recorded-3:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
 
 
 def _read(comparison: Comparison) -> RecordedComparison | None:
@@ -78,7 +75,7 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
     alike = {row.pk: row for row in read if row.numbers["tokens"] == texts[row.prompt_id]["tokens"]}
     room = comparison.sampling["max_new_tokens"]
     prompts = {prompt: _places(texts[prompt], before[prompt], room) for prompt in few if texts[prompt]["tokens"]}
-    played, where = list[tuple[str, list[Event]]](), dict[int, Mapping[int, Stood]]()
+    played = list[tuple[str, list[Event]]]()
     began: dict[bool, dict[int, Started]] = {False: {}, True: {}}  # by whether a draft model read the prompt
     for pk, events, words in trace.read_all(alike):
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
@@ -89,8 +86,8 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
             prompts[prompt].learn(events)
         if strategy in PRICED | AHEAD | TREES | MIXES:
             played.append((strategy, [from_dict(event) for event in events]))
-        if strategy in AHEAD:
-            where[prompt] = surer(where.get(prompt, {}), stood(played[-1][1]))
+        if strategy in AHEAD and prompt in prompts:
+            prompts[prompt].learn_branches(played[-1][1])
     priced, ahead, trees, mixes = (
         [run for slug, run in played if slug in wanted] for wanted in (PRICED, AHEAD, TREES, MIXES)
     )
@@ -101,9 +98,8 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
         return None
     prices = with_loads(costs, _by_users(comparison), reading_cost(began[False], began[True]))
     found = RecordedComparison([*seen.values()], len(texts), *prices, is_clear=not drafted or drafting_is_clear(priced))
-    seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
-    played_ahead = ssd_tracks_of(seen_texts, priced, ahead, found.undrafted, is_beside=_is_beside(comparison))
-    return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.costs)))
+    prepared = AheadPrices.of(priced, ahead, is_beside=_is_beside(comparison))
+    return replace(found, ahead=prepared and replace(prepared, at=_preparing(comparison, found.costs)))
 
 
 def _note_start(
