@@ -20,7 +20,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card
 from decoding.replay import planning_at_load
-from decoding.replay.plan_document import document_of
+from decoding.replay.confirming import document_of
 from decoding.replay.planning import RecordedSet, best_of_kinds, predict, study
 from decoding.replay.planning_at_load import PlanInputs, predict_at_load, schedule
 from decoding.replay.projecting import ProjectionInputs, project
