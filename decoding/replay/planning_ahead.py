@@ -32,10 +32,10 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import PromptItem
+from decoding.replay.at_load import PlayedRun
 from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet
 from decoding.replay.player import replay
 from decoding.replay.probing import short_runs, typical
-from decoding.replay.ssd.playing import Simulated
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.ssd.memory import needed_by
@@ -116,7 +116,7 @@ class Simulating:
         """Seconds that autoregressive takes for these texts, at the costs without preparation."""
         return self.costs.seconds(replay(texts, AUTOREGRESSIVE.sources()))
 
-    def simulated(self, choice: Choice, prices: CostModel, texts: Sequence[RecordedText]) -> Simulated:
+    def simulated(self, choice: Choice, prices: CostModel, texts: Sequence[RecordedText]) -> PlayedRun:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
         return simulate(texts, plan, prices, self.is_beside(choice))
 

@@ -24,7 +24,6 @@ from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside, undisturbed
 from decoding.replay.at_load import PlayedRequest, PlayedRun, play
 from decoding.replay.player import RoundCounts, play_each
-from decoding.replay.ssd.playing import Simulated
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.places import TracedText
@@ -237,7 +236,7 @@ def _ahead(found: RecordedComparison, choice: Choice, users: int) -> Simulation:
     ahead, heads, plan = found.ahead, found.heads, found.plan(choice)
     assert ahead, f"nobody knows what {choice.label} costs"
 
-    def run(hopes: bool) -> Simulated:
+    def run(hopes: bool) -> PlayedRun:
         texts = [places.ahead(hopes) for places in heads]
         if users == 1:
             return simulate_ahead(texts, plan, ahead.one, ahead.is_beside)
