@@ -28,66 +28,52 @@ Samples = Sequence[Mapping[str, Any]]  # numbers of the samples of a run
 def prices_beside(single: CostModel, ssd: Iterable[Sequence[Event]]) -> CostModel:
     """Measure prices on samples of SSD as it is to be simulated: two models at once may each run slower than alone.
     `single` gives the price of a verification by its rows. The answers include their messages."""
-    seen = _Seen()
+    firsts, later = list[Round](), list[Round]()  # a text's first round finds cold caches
     for trace in ssd:
-        seen.read(trace)
-    judged = [(each.verifying_s, single.verify(1, len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
+        first, *others = rounds(trace)
+        firsts.append(first)
+        later += others
+    prepared = [(each, each.beside) for each in later if each.draft and each.beside]
+    judged = [(each.verifying_s, single.verify(1, len(each.draft.tokens) + 1)) for each in later if each.draft]
     slower = sum(seconds for seconds, _ in judged) / sum(usual for _, usual in judged)
-    drafts = [(each.draft, each.working_s) for each in seen.rounds if each.draft]
+    drafts = [(each.draft, each.working_s) for each in later if each.draft]
     # A hit that went on alone is left out: it had some of its tokens already.
     by_model = [(draft.passes, seconds) for draft, seconds in drafts if draft.passes and draft.source != "hit"]
     per_token, per_draft = fitted(grouped(by_model), statistics.fmean)
-    opening = _mean(seen.opened[False])
-    taking = _mean([each.asking_s for each in seen.rounds if each.was_ready])
-    others = [each for each in seen.rounds if not each.was_ready]
+    opening, opening_read = (
+        _mean([beside.opening_ns * 1e-9 for each, beside in prepared if each.is_read is is_read])
+        for is_read in (False, True)
+    )
+    taking = _mean([each.asking_s for each in later if each.was_ready])
+    others = [each for each in later if not each.was_ready]
     # The last round's preparation is not in the trace, so in turn its time would look like settling.
-    settling = _mean([each.settling_s for each in seen.rounds if each.beside or not each.draft])
+    settling = _mean([each.settling_s for each in later if each.beside or not each.draft])
     found = replace(
         single,
         target={1: [(rows, slower * seconds) for rows, seconds in single.target[1]]},
         steps={1: [(1, per_token)]},
         begin=[(1, per_draft)],
         rest=[(1, settling)],
-        branches=seen.steps(),
+        branches=_steps([beside for _, beside in prepared]),
         opening=opening,
-        opening_read=_mean(seen.opened[True]) or opening,
+        opening_read=opening_read or opening,
         taking=taking,
         answer=_mean([each.working_s for each in others if each.draft and not each.draft.passes]) or taking,
-        turning=_mean(seen.turnings),
+        turning=_mean([each.turning_s for each, _ in prepared]),
     )
-    return replace(found, start=_mean([_more(first, found) for first in seen.firsts]))
+    return replace(found, start=_mean([_more(first, found) for first in firsts]))
 
 
-class _Seen:
-    """Observations of all rounds except each text's first one, which finds cold caches."""
-
-    def __init__(self) -> None:
-        self.firsts: list[Round] = []
-        self.rounds: list[Round] = []
-        self.prepared: list[Anticipated] = []
-        self.opened: dict[bool, list[float]] = {False: [], True: []}  # by whether the draft had been read
-        self.turnings: list[float] = []
-
-    def read(self, trace: Sequence[Event]) -> None:
-        first, *later = rounds(trace)
-        self.firsts.append(first)
-        self.rounds += later
-        for each in later:
-            if each.draft and each.beside:
-                self.prepared.append(each.beside)
-                self.opened[each.is_read].append(each.beside.opening_ns * 1e-9)
-                self.turnings.append(each.turning_s)
-
-    def steps(self) -> Line:
-        """Seconds of a step by its branches: all time by all steps. A draft that looks for the verdict makes as many
-        steps as there is time for, so times by numbers of steps lie on no line."""
-        spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-        for event in self.prepared:
-            if event.passes > 1:
-                both = spent[sum(event.fanout)]
-                both[0] += (event.busy_ns - event.opening_ns) * 1e-9
-                both[1] += event.passes - 1
-        return sorted((branches, seconds / steps) for branches, (seconds, steps) in spent.items()) or [(1, 0.0)]
+def _steps(prepared: Iterable[Anticipated]) -> Line:
+    """Seconds of a step by its branches: all time by all steps. A draft that looks for the verdict makes as many steps
+    as there is time for, so times by numbers of steps lie on no line."""
+    spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for event in prepared:
+        if event.passes > 1:
+            both = spent[sum(event.fanout)]
+            both[0] += (event.busy_ns - event.opening_ns) * 1e-9
+            both[1] += event.passes - 1
+    return sorted((branches, seconds / steps) for branches, (seconds, steps) in spent.items()) or [(1, 0.0)]
 
 
 def _more(first: Round, prices: CostModel) -> float:
