@@ -167,5 +167,5 @@ def _slowed(samples: Samples, costs: CostModel, users: int) -> float:
     """How many times as long as by the costs the verifications of a run took."""
     rounds: int = sum(one["num_target_passes"] for one in samples)
     drafted = sum(one["num_draft_tokens"] or 0 for one in samples) / rounds
-    took_ns = sum(one["verify_ns"] for one in samples) / rounds
-    return took_ns * 1e-9 / costs.verify(users, round(users * (1 + drafted)))
+    took_ns: int = sum(one["verify_ns"] for one in samples)
+    return took_ns * 1e-9 / rounds / costs.verify(users, round(users * (1 + drafted)))

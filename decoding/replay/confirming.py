@@ -11,11 +11,13 @@ from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.measure.comparison import Measurement, SinkFor, no_sink
+from decoding.measure.schedule import SampleKey
 from decoding.measure.summary import report
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import Prediction
 from decoding.strategies import BASELINE
+from decoding.trace.events import Event, EventSink, Recorder
 
 FORMAT = "drafthouse.plan/1"
 
@@ -41,6 +43,15 @@ def run_all(
     comparison.warm_up()
     samples = comparison.run(on_progress)
     return {row["label"]: row for row in report(choices, {choice.label: "" for choice in choices}, samples)}
+
+
+class Traces(dict[str, list[Sequence[Event]]]):
+    """Events of each sample of a run, by the label of its choice."""
+
+    def sink_for(self, key: SampleKey) -> EventSink:
+        recorder = Recorder()
+        self.setdefault(key.choice.label, []).append(recorder.events)
+        return recorder
 
 
 def document_of(

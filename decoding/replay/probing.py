@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, cycle, islice, product
+from itertools import cycle, islice, product
 
 import torch
 
@@ -18,7 +18,7 @@ from decoding.backends.pair import ModelPair
 from decoding.backends.serving import TextCaches
 from decoding.choice import Choice, choose
 from decoding.core.ending import Ending
-from decoding.core.loop import OnProgress, decode, never, unheard
+from decoding.core.loop import OnProgress, decode, unheard
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
@@ -66,27 +66,15 @@ def probe_each(
     on_progress: OnProgress = unheard,
 ) -> list[CostModel]:
     """Probe several classifiers at once. The costs differ only in the decision. Without a classifier there is one
-    result, whose decision costs nothing. On a target alone no decision does. `on_progress` gets the turns done."""
-    names = classifiers if pair.draft else ()
-    rules = [TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in names]
-    costs, decisions = probed(pair, prompts, sampling, rules, pair.target.device.type != "cpu", on_progress)
-    decisions = decisions or [0.0] * max(1, len(classifiers))
-    return [dataclasses.replace(costs, decision=decision) for decision in decisions]
-
-
-def probed(
-    pair: ModelPair,
-    prompts: Sequence[PromptItem],
-    sampling: Sampling,
-    deciding: Sequence[TimedRule],
-    is_launched: bool,
-    on_progress: OnProgress = unheard,
-) -> tuple[CostModel, list[float]]:
-    """Costs of drafting and verifying, and of one decision by each of these rules. `is_launched` says whether passes
-    are launched on a GPU. Of a target alone they are those of verifying drafts that no model makes."""
+    result, whose decision costs nothing. On a target alone no decision does, and costs are those of verifying drafts
+    that no model makes. `on_progress` gets the turns done."""
+    names, is_launched = classifiers if pair.draft else (), pair.target.device.type != "cpu"
     comparison = Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
     comparison.warm_up(is_launched)
     looking = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence)] if pair.draft else []
+    deciding = [
+        TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(name))) for name in names
+    ]
     for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
         rules = [TimedRule(rule.source, rule.feature) for rule in (*looking, *deciding)]
         found = _measured(comparison, rules, on_progress)
@@ -94,7 +82,8 @@ def probed(
     answers = [decision_cost(rule.traces, found.chains) if is_launched else rule.price for rule in rules]
     reading, *decisions = answers or [0.0]
     costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading), found.trees)
-    return with_mixes(costs, found.mixes, MIX.spec.sees), decisions
+    costs = with_mixes(costs, found.mixes, MIX.spec.sees)
+    return [dataclasses.replace(costs, decision=each) for each in decisions or [0.0] * max(1, len(classifiers))]
 
 
 @dataclass
@@ -208,21 +197,6 @@ class Timed(Chain, Feature):
 
     def judged(self, judgement: Judgement) -> None:
         self._source.judged(judgement)
-
-
-def short_runs(
-    pair: ModelPair,
-    prompts: Sequence[PromptItem],
-    sampling: Sampling,
-    choices: Sequence[Choice],
-    cancelled: Callable[[], bool] = never,
-) -> Iterator[tuple[Choice, list[Event]]]:
-    """Run choices on a few prompts, prompt by prompt, and yield the events of each sample."""
-    comparison = Measurement(pair, typical(prompts), choices, sampling, cancelled=cancelled)
-    pair.begin(choices)
-    comparison.warm_up()
-    for key in chain.from_iterable(comparison.schedule()):
-        yield key.choice, _traced(comparison, key.prompt, key.choice)
 
 
 def _traced(comparison: Measurement, prompt: PromptItem, choice: Choice) -> list[Event]:

@@ -223,11 +223,18 @@ class SimulatedText(TextAtLoad):
         super().__init__(request, batch.clock.seconds, end)
         assert request.written, "hits need the text's tokens"
         self.written = replace(request.written, room=end) if end < request.tokens else request.written
-        now, learnt = (lambda: ns(self.now_s)), batch.experience
-        self.policy = SsdPolicy(batch.plan, self.written.ends, request.seed, now, batch.state, batch.beside, learnt)
+        self.now_s = 0.0  # on the draft's side
+        self.policy = SsdPolicy(
+            batch.plan,
+            self.written.ends,
+            request.seed,
+            lambda: ns(self.now_s),
+            batch.state,
+            batch.beside,
+            batch.experience,
+        )
         self.policy.read(self.written.prompt)
         self.batch, self.prices = batch, batch.costs
-        self.now_s = 0.0  # on the draft's side
         self.free_s = 0.0  # there, before its model drafts in this round
         self.asked_s = 0.0  # the target's question
         self.sent = NOTHING  # the draft of this round
