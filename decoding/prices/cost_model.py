@@ -29,10 +29,6 @@ class Context(NamedTuple):
     target: float | None  # None: unknown
     draft: float | None
 
-    def further(self, seconds: float, texts: float, tokens: float, each: float | None) -> float:
-        """Seconds of a pass that takes so many here, for texts with so many tokens before it."""
-        return max(seconds / 2, seconds + texts * (tokens - self.tokens) * (each or 0.0))
-
 
 @dataclass(frozen=True)
 class CostModel:
@@ -75,18 +71,13 @@ class CostModel:
 
     # Passes --------------------------------------------------------------------------------------------------------
 
-    def verify(self, texts: int, rows: float, context: float | None = None) -> float:
-        """Seconds of a verification of so many rows that so many texts share, which have so many tokens before it: as
-        many as when it was measured, if nothing is said or nobody knows what they cost."""
-        seconds = _on_table(self.target, self._target_sizes, texts, rows)
-        known = self.context
-        return known.further(seconds, texts, context, known.target) if known and context is not None else seconds
+    def verify(self, texts: int, rows: float) -> float:
+        """Seconds of a verification of so many rows that so many texts share."""
+        return _on_table(self.target, self._target_sizes, texts, rows)
 
-    def draft(self, texts: float, rows: float | None = None, context: float | None = None) -> float:
+    def draft(self, texts: float, rows: float | None = None) -> float:
         """Seconds of one pass of the draft model that so many texts share: with a row of each, if nothing is said."""
-        seconds = _on_table(self.steps, self._step_sizes, texts, texts if rows is None else rows)
-        known = self.context
-        return known.further(seconds, texts, context, known.draft) if known and context is not None else seconds
+        return _on_table(self.steps, self._step_sizes, texts, texts if rows is None else rows)
 
     def prepare(self, rows: float) -> float:
         """Seconds of one step of so many branches."""
@@ -174,14 +165,16 @@ class CostModel:
 
     def at(self, tokens: float) -> CostModel:
         """Return the prices for texts with so many tokens before a pass; the same if nobody knows what they cost."""
-        if not self.knows_context or (self.context and self.context.tokens == tokens):
+        known = self.context
+        if known is None or known.target is None or known.tokens == tokens:
             return self
-        return replace(
-            self,
-            target={size: [(n, self.verify(size, n, tokens)) for n, _ in line] for size, line in self.target.items()},
-            steps={size: [(n, self.draft(size, n, tokens)) for n, _ in line] for size, line in self.steps.items()},
-            context=self.context and self.context._replace(tokens=tokens),
-        )
+
+        def further(table: Table, each: float | None) -> Table:
+            added = (tokens - known.tokens) * (each or 0.0)
+            return {n: [(rows, max(s / 2, s + n * added)) for rows, s in line] for n, line in table.items()}
+
+        target, steps = further(self.target, known.target), further(self.steps, known.draft)
+        return replace(self, target=target, steps=steps, context=known._replace(tokens=tokens))
 
     @property
     def knows_context(self) -> bool:

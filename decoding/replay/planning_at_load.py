@@ -98,7 +98,7 @@ def _prepared_costs(made: Simulating, choices: Sequence[Choice], costs: CostMode
     if made.cancelled():
         return None
     undrafted, *own = (found[choice.label]["samples"] for choice in asked)
-    branches = (choice.ahead and choice.ahead.branches for choice in choices)
+    branches = (choice.ahead.branches if choice.ahead else None for choice in choices)
     return prepared_in(zip(branches, own, strict=True), undrafted, costs, users)
 
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from django.core.cache import cache
 
@@ -134,7 +135,7 @@ def _preparing(comparison: Comparison, costs: CostModel) -> dict[int, CostModel]
     return {users: at for users, at in found.items() if at}
 
 
-def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, dict[int, Sample]]]:
+def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, dict[UUID, Sample]]]:
     """Return some samples of each run of these strategies with several users."""
     for run in comparison.runs.filter(concurrency__gt=1, concurrency__lte=MOST_USERS_ASKED, strategy__in=strategies):
         if samples := {one.pk: one for one in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}:
