@@ -38,8 +38,7 @@ from decoding.papers.settings import (
     TEMPERATURES,
 )
 from decoding.papers.shelf import Shelf, StudyCancelled
-from decoding.prices.cost_model import CostModel
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import CostModel, Counts
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside, undisturbed
 from decoding.prompts.prompt import PromptItem

@@ -26,8 +26,7 @@ from decoding.drafting.source import WORDS, Chain, Sight, Source, Words, no_word
 from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
-from decoding.prices.cost_model import CostModel
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import CostModel, Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
 from decoding.replay.workload import settings

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from decoding.papers.bootstrap import Estimate, estimate
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import NOT_READ, NOT_SEEN
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import Counts
 from decoding.replay.oracle import BINS, lookaheads
 from decoding.strategies.oracle import UntilRefused
 from decoding.strategies.static import SameLength
