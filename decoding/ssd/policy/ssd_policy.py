@@ -27,7 +27,7 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.pace import JudgedDraft, Pace
-from decoding.ssd.policy.planner import planner_for
+from decoding.ssd.policy.planner import EstimatePlanner, FanOutPlanner
 from decoding.ssd.policy.together import Experience, RowBudget
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.answers import HIT, MODEL
@@ -86,7 +86,7 @@ class SsdPolicy:
         self.lookahead = settings.lookahead
         self.has_estimates = plan.token_prices is not None
         self.prices = plan.token_prices or TokenPrices(0.0, 0.0)
-        self.planner = planner_for(settings, by_estimates=self.has_estimates)
+        self.planner = EstimatePlanner(settings) if self.has_estimates else FanOutPlanner(settings)
         self.pace = Pace(clock_ns)
         self._batch = batch or BatchState()
         known = experience or self._batch.common(Experience)
