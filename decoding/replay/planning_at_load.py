@@ -15,7 +15,7 @@ from typing import Any
 
 from decoding.backends.joint_probing import measure
 from decoding.backends.pair import ModelPair
-from decoding.choice import Choice, choose, planned
+from decoding.choice import Choice, choose
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -33,7 +33,7 @@ from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, be
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.workload import SHOWN, lacks, planned_ahead
+from decoding.replay.workload import SHOWN, planned_ahead, settings
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
@@ -103,29 +103,18 @@ def _prepared_costs(made: Simulating, choices: Sequence[Choice], costs: CostMode
 
 
 def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[Prediction]]:
-    """Predict every setting of every grid for each number of users, fastest first. Bounds are left out: an oracle peeks
-    at each text alone."""
+    """Predict every setting of every grid for each number of users, fastest first."""
     found: dict[int, list[Prediction]] = {}
+    has_classifier, judges_copies = material.classifier is not None, material.judge is not None
+    tried = settings(has_classifier, judges_copies, is_undrafted=material.study.is_undrafted, at_load=True)
+    choices = [AUTOREGRESSIVE, *tried]
     for count in users:
         undrafted = material.run(AUTOREGRESSIVE, count).tokens_per_s_device
-        runs = [(choice, material.run(choice, count).tokens_per_s_device) for choice in _settings(material)]
+        runs = [(choice, material.run(choice, count).tokens_per_s_device) for choice in choices]
         runs += material.prepared(count)
         rows = [Prediction(choice.at(Load(count)), speed, speed / undrafted) for choice, speed in runs]
         found[count] = sorted(rows, key=lambda row: -row.tokens_per_s)
     return found
-
-
-def _settings(material: PlanInputs) -> Iterator[Choice]:
-    has = {
-        "has_classifier": material.classifier is not None,
-        "judges_copies": material.judge is not None,
-        "is_undrafted": material.study.is_undrafted,
-    }
-    yield AUTOREGRESSIVE
-    for choice in planned():
-        is_played = choice.spec.can_replay and choice.spec.role == "ranked"
-        if is_played and not lacks(choice, **has):
-            yield choice
 
 
 def worth_running(found: Mapping[int, Sequence[Prediction]], most: int) -> list[str]:
