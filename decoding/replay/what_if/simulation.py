@@ -39,7 +39,7 @@ _REFUSED = -9  # a random token: the target hardly ever says it
 
 @dataclass(frozen=True)
 class AheadPrices:
-    """What preparing ahead costs on this machine."""
+    """Prices of preparing ahead on this machine."""
 
     one: CostModel  # for one user
     is_beside: bool  # the draft ran beside the target
