@@ -286,7 +286,9 @@ def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, user
         alone, plain = (rows[choice.at(Load(count)).label] for choice in (AUTOREGRESSIVE, fixed))
         for own in (in_turn, *beside):
             row = rows[own.at(Load(count)).label]
-            prices = prepared_in([row], alone, simulated.costs, count)
+            branches = own.ahead and own.ahead.branches
+            prices = prepared_in([(branches, row["samples"])], alone["samples"], simulated.costs, count)
+            assert prices, "it prepares"
             said, hits = simulated.over_fixed(own, prices, count)
             expected = _corollary_16(row, plain, count)
             measured = paired(rows, own.settings, fixed.settings, Load(count))

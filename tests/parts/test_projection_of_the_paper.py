@@ -61,7 +61,7 @@ def speed(backup: str, batch: int) -> float:
     """Tokens per second of each text."""
     plan, prices = plan_for(BACKUPS[backup], 10_000), prepared_at(COSTS, batch)
     texts = [text_of(backup, max(187, ROUNDS // batch), seed) for seed in range(batch)]
-    played = simulate_together(texts, plan, prices, batch, beside=True, shares_branches=False)
+    played = simulate_together(texts, plan, prices, batch, beside=True, shares_branches=False, looks=False)
     return played.tokens_per_s_device / batch
 
 

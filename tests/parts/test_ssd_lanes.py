@@ -23,8 +23,7 @@ from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import SpeculatorRecipe
-from decoding.ssd.transport.exchange import SsdDrafter
-from decoding.ssd.transport.here import ExchangeHere
+from decoding.ssd.transport.exchange import ExchangeHere, SsdDrafter
 from decoding.ssd.transport.two_lanes import PLACEMENT, Lanes, check_ranked_together
 from decoding.trace.events import Anticipated, Drafted, Recorder
 from decoding.trace.timing import Clock
