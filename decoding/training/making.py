@@ -17,16 +17,16 @@ from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, metrics, training
+from decoding.disco.cards import OURS
 from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
 from decoding.disco.prices import COPIED, PRICED
-from decoding.disco.training import Labelled
 from decoding.errors import Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
-from decoding.training.designs import USUAL, How
+from decoding.training import designs
 from decoding.training.splits import Splits
 
 PARTS = ("training", "validation", "test")  # of the material
@@ -60,17 +60,17 @@ def make_classifier(
     material: Splits,
     sampling: Sampling,
     *,
-    how: How = USUAL,
+    design: str = OURS,
     on_progress: OnProgress = lambda step: None,
     cancelled: Callable[[], bool] = never,
 ) -> DraftClassifier:
     """Make the classifier and fill in its card; the caller stores it. Raise `Cancelled` if the recording is
     cancelled."""
-    how.check(pair.draft is None)
+    designs.check(design, pair.draft is None)
     recorded = record(pair, material, sampling, on_progress=on_progress, cancelled=cancelled)
     if cancelled():
         raise Cancelled("The training was cancelled while it recorded.")
-    return learn(pair, recorded, material, sampling, on_progress, how)
+    return learn(pair, recorded, material, sampling, on_progress, design)
 
 
 def record(
@@ -107,24 +107,30 @@ def learn(
     material: Splits,
     sampling: Sampling,
     on_progress: OnProgress = lambda step: None,
-    how: How = USUAL,
+    design: str = OURS,
 ) -> DraftClassifier:
-    labelled = [how.label(part.recordings) for part in (recorded.training, recorded.validation, recorded.test)]
-    network = how.network(is_undrafted=pair.draft is None)
-    classifier = how.train(network, labelled[0], labelled[1], lambda progress: on_progress(_epoch(progress)))
+    parts = recorded.training, recorded.validation, recorded.test
+    learnt, held_out, tested = (designs.label(design, part.recordings) for part in parts)
+    classifier = designs.train(
+        design,
+        learnt,
+        held_out,
+        is_undrafted=pair.draft is None,
+        on_progress=lambda progress: on_progress(_epoch(progress)),
+    )
+    tested = designs.judged(tested)
     pair.hold(HELD, classifier)
     costs = probing.probe(pair, material.validation, sampling, HELD, partial(_measuring, on_progress))
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
-    tested = _tested(recorded, costs, classifier, thresholds)
     return dataclasses.replace(
         classifier,
         card={
             "pair": list(pair.fingerprints or ()),
             "draft_left_out": pair.draft_left_out,
             "features": list(features.NAMES),
-            "design": how.design,
+            "design": design,
             "looks_at": [name for name in features.NAMES if name in classifier.sees],
             "thresholds": thresholds,
             "cap": planning.CAP,
@@ -133,11 +139,11 @@ def learn(
             "prompts": {name: len(getattr(material, name)) for name in PARTS},
             "shared": material.shared(),
             "data": {name: _digest(getattr(material, name)) for name in PARTS},
-            "labelled": {"training": len(labelled[0].rows), "held_out": len(labelled[1].rows)},
-            "metrics": dataclasses.asdict(_measured(classifier, how.judged(labelled[2]))),
+            "labelled": {"training": len(learnt.rows), "held_out": len(held_out.rows)},
+            "metrics": dataclasses.asdict(metrics.measure(classifier(tested.rows), tested.accepted)),
             "costs": costs.for_one(),
             GREEDY: for_greedy(recorded.greedy, sampling, costs, classifier) if recorded.greedy else None,
-            **tested,
+            **_tested(recorded, costs, classifier, thresholds),
             "versions": {"definitions": DEFINITIONS_VERSION, "chance": CHANCE_VERSION, "torch": torch.__version__},
         },
     )
@@ -201,10 +207,6 @@ def for_greedy(
             len(tokens.rows),
         )
     )
-
-
-def _measured(classifier: DraftClassifier, part: Labelled) -> metrics.Metrics:
-    return metrics.measure(classifier(part.rows), part.accepted)
 
 
 def _predicted(

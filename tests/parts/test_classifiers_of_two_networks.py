@@ -13,7 +13,7 @@ from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import row_of
 from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
-from decoding.training.designs import GLANCING, OF_COPIES, How
+from decoding.training.designs import OF_COPIES, label, train
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at
 
@@ -23,7 +23,7 @@ MATCHES = [Match(length, times, 9) for length in (1, 4, 30) for times in (1, 3, 
 
 @pytest.fixture(scope="module")
 def labelled() -> training.Labelled:
-    return How("sources").label([recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
+    return label("sources", [recorded(World.of_tables(5, seed), GREEDY, seed) for seed in range(12)])
 
 
 def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClassifier:
@@ -32,7 +32,7 @@ def both_of(of_drafts: DraftClassifier, of_copies: DraftClassifier) -> DraftClas
 
 def test_it_judges_drafted_tokens_as_one_of_the_design_ours_does(labelled) -> None:  # type: ignore[no-untyped-def]
     drafts = labelled.only(labelled.rows[:, features.NAMES.index("copied")] == 0)
-    ours, both = How().train(GLANCING, drafts, drafts), How("sources").train(GLANCING, labelled, labelled)
+    ours, both = train("ours", drafts, drafts), train("sources", labelled, labelled)
     torch.testing.assert_close(both(drafts.rows), ours(drafts.rows))
     for ahead in range(40):
         assert both.unrolled(ahead) == ours.unrolled(ahead)  # no more units to ask

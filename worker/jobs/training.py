@@ -31,14 +31,11 @@ class Train(PairOrder):
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
         from decoding.replay.workload import samples_of_probe
         from decoding.training import making
-        from decoding.training.designs import How
         from decoding.training.splits import Splits
         from worker.engine.pairs import load_pair
         from worker.engine.steps import PhaseProgress
 
         material = Splits.of(self.prompts)
-        how = How(self.design)
-        how.check()
         pair, loaded = load_pair(self.pair, residents, is_recorded=self.design == SOURCES)  # others need drafts
         is_undrafted = pair.draft is None
         emit(loaded)
@@ -66,7 +63,7 @@ class Train(PairOrder):
                 pair,
                 material,
                 self.sampling,
-                how=how,
+                design=self.design,
                 on_progress=on_progress,
                 cancelled=cancelled,
             )

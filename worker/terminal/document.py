@@ -12,9 +12,9 @@ from decoding.dice.chance import CHANCE_VERSION
 from decoding.measure.comparison import WARM_UP_TOKENS
 from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
-from decoding.measure.doubts import doubts
 from decoding.measure.latency import overloaded
 from decoding.measure.summary import ENDED, Stage, judge, report
+from decoding.measure.verdict import doubts
 from decoding.prompts.prompt import PromptItem, first_turns
 from webapp.core.version import version
 from worker.terminal.arguments import Arguments

@@ -21,9 +21,8 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
 from decoding.measure.audit import respelled, with_end
 from decoding.measure.comparison import Measurement
-from decoding.measure.doubts import doubts
 from decoding.measure.summary import report
-from decoding.measure.verdict import verdict
+from decoding.measure.verdict import doubts, verdict
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.kit.pairs import PROMPTS, pair
