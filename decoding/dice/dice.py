@@ -229,8 +229,8 @@ class Ratio(Dice):
         aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
         if draft.parents:
-            own = choose_each(p, [self._coin("resample", ahead) for ahead in aheads])
-            return by_tree(own.tolist(), draft.tokens, draft.parents)
+            choices = choose_each(p, [self._coin("resample", ahead) for ahead in aheads])
+            return by_tree(choices.tolist(), draft.tokens, draft.parents)
         scores, vocab = draft.scores, p.shape[1]
         q = certain(draft.tokens, vocab, p.device) if scores is None else _probabilities(scores).to(p.device)
         accept_u = [self._coin("accept", ahead) for ahead in aheads[:-1]]
@@ -249,24 +249,24 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
 
 def pending_verdict(ids: Tensor, draft: Draft | QueuedDraft | None = None) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
-    own = on_its_way(ids)
-    return _pending(Launched(ids.device), own, draft)
+    choices = on_its_way(ids)
+    return _pending(Launched(ids.device), choices, draft)
 
 
 def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, Draft | QueuedDraft]]) -> list[PendingVerdict]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
-    own = on_its_way(_best(torch.cat(found)))
+    choices = on_its_way(_best(torch.cat(found)))
     launched = Launched(found[0].device)
-    each = zip(asked, torch.split_with_sizes(own, [len(rows) for rows in found]), strict=True)
+    each = zip(asked, torch.split_with_sizes(choices, [len(rows) for rows in found]), strict=True)
     return [_pending(launched, ids, draft) for (_, _, draft), ids in each]
 
 
-def _pending(launched: Launched, own: Tensor, draft: Draft | QueuedDraft | None) -> PendingVerdict:
+def _pending(launched: Launched, choices: Tensor, draft: Draft | QueuedDraft | None) -> PendingVerdict:
     if draft and draft.parents:
-        return PendingVerdict(launched, lambda: by_tree(_read(own), draft.tokens, draft.parents))
-    return PendingVerdict(launched, lambda: by_equality(_read(own), draft.tokens if draft else ()))
+        return PendingVerdict(launched, lambda: by_tree(_read(choices), draft.tokens, draft.parents))
+    return PendingVerdict(launched, lambda: by_equality(_read(choices), draft.tokens if draft else ()))
 
 
 def _padded(aheads: Sequence[Ahead], longest: int, filler: int) -> list[list[int | Tensor]]:
