@@ -127,8 +127,8 @@ def by_equality(choices: Sequence[int], draft: Sequence[int]) -> Verdict:
 
 
 def by_tree(choices: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Verdict:
-    """Follow the target's own choices through a tree as far as it goes. `choices` begins with the one at the text's end,
-    then comes that after each token of the tree.
+    """Follow the target's own choices through a tree as far as it goes. `choices` are that at the text's end, then
+    those after each token of the tree.
 
     Exact for any dice, because the choices are the target's own: a tree only says where they can be looked up. For
     candidates that were not drawn, the multi-candidate rules of SpecInfer and SpecTr accept with the same chances."""
