@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from decoding.drafting.params import Param, Value
 from decoding.drafting.source import Given
 from decoding.drafting.strategy import LONGEST, Looks, Settings, Slider, Strategy
-from decoding.drafting.tree_shapes import MOST_TOKENS, FixedShape, RankCounts, ShapeByWorth, ShapedTree, TreeShape
+from decoding.drafting.tree_shapes import MOST_TOKENS, RankCounts, ShapeByWorth, ShapedTree, TreeShape
 from decoding.errors import BadStrategy
 
 BY_WORTH = "auto"
@@ -16,7 +16,7 @@ DEPTHS = (2, 3, 4, 6, 9, 13)
 
 def _source(given: Given, shape: str, rows: int, depth: int) -> ShapedTree:
     if fixed := _fixed(shape):
-        return FixedShape(fixed)
+        return ShapedTree(fixed)
     return ShapeByWorth(given.memory.setdefault("ranks", RankCounts()), rows, depth)
 
 
