@@ -34,7 +34,7 @@ class BatchState:
         self.costs = costs  # None: no source asks for them
         self.running = 1  # texts that take part in this round
         self.round = 0
-        self._first, self._follows = _odds(), _odds()
+        self._first, self._follows = _odds(), _odds()  # how often a draft's first token is accepted, and another
         self._wanting: list[float] = []  # by depth: texts for which a step would pay, lately
         self._wants: list[int] = []  # the same in this round
         self._common: dict[Callable[[], object], object] = {}
@@ -45,11 +45,6 @@ class BatchState:
         # Of this round. Every text asks for them after every token.
         self._by_lookahead: list[float] = []
         self._prices: dict[int, float] = {}
-
-    @property
-    def first(self) -> float:
-        """How often a draft's first token is accepted."""
-        return self._first.value
 
     @property
     def follows(self) -> float:
@@ -88,7 +83,7 @@ class BatchState:
 
     def _gains(self) -> Iterator[float]:
         """Return the tokens of a round by its lookahead."""
-        gain, survival = 1.0, self.first
+        gain, survival = 1.0, self._first.value
         for _ in range(LONGEST + 1):
             yield self.running * gain
             gain += survival

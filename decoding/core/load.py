@@ -6,7 +6,6 @@ arrive whether the earlier ones are answered or not, at random times or at those
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections import deque
@@ -82,10 +81,8 @@ def loads(
 
 def as_recorded(arrivals: Sequence[float | None], speed: float) -> Load:
     """Return the load of a log that is played at a speed. Its rate is the log's mean times the speed."""
-    if not 0 < speed < math.inf:
-        raise BadLoad(f"The speed of recorded arrivals is {speed:g}; it must lie above 0.")
     rate = mean_rate(arrivals) * speed
-    if not RATES[0] <= rate <= RATES[1]:
+    if not RATES[0] <= rate <= RATES[1]:  # NaN fails too
         raise BadLoad(
             f"Played at {speed:g} times its speed, the log has {rate:.3g} requests/s, and a rate must lie between "
             f"{RATES[0]:g} and {RATES[1]:,.0f}. Choose another speed."
@@ -130,7 +127,7 @@ class RequestQueue(Generic[Item]):
         self._requests = iter(self._timed(requests) if load.recorded else requests)
         self._load = load
         self._random = random.Random(f"arrivals {load.rate:g} {load.seed}")
-        self._due = 0  # when the next request of an open loop arrives
+        self.due_ns = 0  # when the next request of an open loop arrives, since the load began
         self._waiting: deque[Arrived[Item]] = deque()
         self._outstanding = 0
         self._is_dry = False
@@ -157,14 +154,9 @@ class RequestQueue(Generic[Item]):
         """Note that a request has its answer, so that its user may ask again."""
         self._outstanding -= 1
 
-    @property
-    def due_ns(self) -> int:
-        """When the next request of an open loop arrives, since the load began."""
-        return self._due
-
     def wait(self, now: Callable[[], int], cancelled: Callable[[], bool]) -> None:
         """Sleep until the next request of an open loop arrives."""
-        while not self.is_over and not cancelled() and (left := self._due - now()) > 0:
+        while not self.is_over and not cancelled() and (left := self.due_ns - now()) > 0:
             time.sleep(min(NAP, left / 1e9))
 
     def _timed(self, requests: Iterable[Item]) -> Iterator[Item]:
@@ -173,13 +165,13 @@ class RequestQueue(Generic[Item]):
         following = next(source, None)
         while (request := following) is not None:
             if (following := next(source, None)) is not None:
-                self._due = following.due_ns  # type: ignore[attr-defined]
+                self.due_ns = following.due_ns  # type: ignore[attr-defined]
             yield request
 
     def _arrival(self, now: int) -> int | None:
         """Return when the next request arrived, or None if it has not. Users without an answer ask for nothing."""
         if self._load.is_open:
-            return self._due if self._due <= now else None
+            return self.due_ns if self.due_ns <= now else None
         return now if self._outstanding < self._load.concurrency else None
 
     def _arrive(self, at: int) -> None:
@@ -187,6 +179,6 @@ class RequestQueue(Generic[Item]):
             self._waiting.append(Arrived(request, at))
             self._outstanding += 1
             if self._load.is_open and not self._load.recorded:
-                self._due += round(self._random.expovariate(self._load.rate) * 1e9)
+                self.due_ns += round(self._random.expovariate(self._load.rate) * 1e9)
             return
         self._is_dry = True

@@ -207,7 +207,7 @@ class Sequence:
             return
         verified = self.clock.now()
         if self._queued:
-            self._take(self._queued, verified - pending.took_since(self._queued.launched))
+            self._take(self._queued, verified - pending.launched.took_since(self._queued.launched))
         draft = self._draft
         if self._judging:
             self._judging.note(draft.passes, self._queued is not None, verified - self._began)

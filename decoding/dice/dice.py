@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from math import isfinite
 
 import numpy as np
-import numpy.typing as npt
 import torch
 import torch.nn.functional as F
 from torch import Tensor
@@ -38,24 +37,19 @@ class ChosenTokens:
     ids: Tensor  # [n], left on the device; -1 where a model is broken
 
 
+@dataclass(slots=True)
 class PendingVerdict:
     """A verdict that the device is at work on."""
 
-    def __init__(self, launched: Launched, read: Callable[[], Verdict]) -> None:
-        """`read` may read whatever was launched before."""
-        self._launched = launched
-        self._read = read
+    launched: Launched
+    _read: Callable[[], Verdict]  # may read whatever was launched before
 
     def is_done(self) -> bool:
         """Say if the verdict is there, without waiting."""
-        return self._launched.is_done
-
-    def took_since(self, earlier: Launched) -> int:
-        """Return how long the device took from earlier launches to this verdict, which is there, in ns."""
-        return self._launched.took_since(earlier)
+        return self.launched.is_done
 
     def verdict(self) -> Verdict:
-        self._launched.wait()
+        self.launched.wait()
         return self._read()
 
 
@@ -134,14 +128,14 @@ class Dice:
         if not kernels or not is_known or any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
             return None
         is_penalised, noise = sampling.repetition_penalty != 1.0, self._noise_for(aheads, device)
-        rows = len(aheads)
+        rows, longest = len(aheads), max(map(len, aheads))
         scores = torch.empty(rows, self.vocab)
         preferences = scores if noise is None else torch.empty(rows, self.vocab)
         ids = np.empty(rows, np.int64)
         kernels.choose(
             *(logits.data_ptr(), logits.stride(0), rows, self.vocab),
             *(self.penalties_on(device).data_ptr() if is_penalised else 0, sampling.repetition_penalty),
-            _padded(aheads),
+            np.array(_padded(aheads, longest, -1), np.int64).reshape(rows, longest),
             0.0 if sampling.is_greedy else sampling.temperature,
             *(0 if noise is None else noise.data_ptr(), scores.data_ptr(), preferences.data_ptr(), ids),
         )
@@ -169,7 +163,7 @@ class Dice:
         filler = next(iter(self._seen))
         if any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
             return torch.stack([F.pad(_ids(a, device), (0, longest - len(a)), value=filler) for a in aheads])
-        return sent_to(device, [[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads])
+        return sent_to(device, _padded(aheads, longest, filler))
 
 
 class SharedDice(Dice):
@@ -235,8 +229,8 @@ class Ratio(Dice):
         aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
         if draft.parents:
-            own = choose_each(p, [self._coin("resample", ahead) for ahead in aheads])
-            return by_tree(own.tolist(), draft.tokens, draft.parents)
+            choices = choose_each(p, [self._coin("resample", ahead) for ahead in aheads])
+            return by_tree(choices.tolist(), draft.tokens, draft.parents)
         scores, vocab = draft.scores, p.shape[1]
         q = certain(draft.tokens, vocab, p.device) if scores is None else _probabilities(scores).to(p.device)
         accept_u = [self._coin("accept", ahead) for ahead in aheads[:-1]]
@@ -255,31 +249,29 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
 
 def pending_verdict(ids: Tensor, draft: Draft | QueuedDraft | None = None) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
-    own = on_its_way(ids)
-    return _pending(Launched(ids.device), own, draft)
+    choices = on_its_way(ids)
+    return _pending(Launched(ids.device), choices, draft)
 
 
 def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, Draft | QueuedDraft]]) -> list[PendingVerdict]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
-    own = on_its_way(_best(torch.cat(found)))
+    choices = on_its_way(_best(torch.cat(found)))
     launched = Launched(found[0].device)
-    each = zip(asked, torch.split_with_sizes(own, [len(rows) for rows in found]), strict=True)
+    each = zip(asked, torch.split_with_sizes(choices, [len(rows) for rows in found]), strict=True)
     return [_pending(launched, ids, draft) for (_, _, draft), ids in each]
 
 
-def _pending(launched: Launched, own: Tensor, draft: Draft | QueuedDraft | None) -> PendingVerdict:
+def _pending(launched: Launched, choices: Tensor, draft: Draft | QueuedDraft | None) -> PendingVerdict:
     if draft and draft.parents:
-        return PendingVerdict(launched, lambda: by_tree(_read(own), draft.tokens, draft.parents))
-    return PendingVerdict(launched, lambda: by_equality(_read(own), draft.tokens if draft else ()))
+        return PendingVerdict(launched, lambda: by_tree(_read(choices), draft.tokens, draft.parents))
+    return PendingVerdict(launched, lambda: by_equality(_read(choices), draft.tokens if draft else ()))
 
 
-def _padded(aheads: Sequence[Ahead]) -> npt.NDArray[np.int64]:
-    """Put the ids ahead into one row per context, and fill short rows up with -1."""
-    longest = max(map(len, aheads))
-    rows = [[*ahead, *[-1] * (longest - len(ahead))] for ahead in aheads]
-    return np.array(rows, np.int64).reshape(len(rows), longest)
+def _padded(aheads: Sequence[Ahead], longest: int, filler: int) -> list[list[int | Tensor]]:
+    """Put the ids ahead into one row per context, and fill short rows up."""
+    return [[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads]
 
 
 def penalised(scores: Tensor, penalties: Tensor, penalty: float) -> Tensor:

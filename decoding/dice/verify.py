@@ -119,27 +119,27 @@ class QueuedDraft:
         return self.read()
 
 
-def by_equality(own: Sequence[int], draft: Sequence[int]) -> Verdict:
+def by_equality(choices: Sequence[int], draft: Sequence[int]) -> Verdict:
     """Keep the drafted tokens that are the target's own choices. Exact for any draft that does not peek: the text is
     the target's, whether its choices are an argmax or drawn with noise that draft and target share."""
-    accepted = next((i for i, token in enumerate(draft) if token != own[i]), len(draft))
-    return Verdict(accepted, own[accepted], "bonus" if accepted == len(draft) else "correction")
+    accepted = next((i for i, token in enumerate(draft) if token != choices[i]), len(draft))
+    return Verdict(accepted, choices[accepted], "bonus" if accepted == len(draft) else "correction")
 
 
-def by_tree(own: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Verdict:
-    """Follow the target's own choices through a tree as far as it goes. `own` is the choice at the text's end, then the
-    one after each token of the tree.
+def by_tree(choices: Sequence[int], tokens: Sequence[int], parents: Sequence[int]) -> Verdict:
+    """Follow the target's own choices through a tree as far as it goes. `choices` are that at the text's end, then
+    those after each token of the tree.
 
     Exact for any dice, because the choices are the target's own: a tree only says where they can be looked up. For
     candidates that were not drawn, the multi-candidate rules of SpecInfer and SpecTr accept with the same chances."""
     children = {(parent, token): number for number, (token, parent) in enumerate(zip(tokens, parents, strict=True))}
     path: list[int] = []
     at = -1
-    while (at := children.get((at, own[at + 1]), -1)) >= 0:
+    while (at := children.get((at, choices[at + 1]), -1)) >= 0:
         path.append(at)
     last = path[-1] if path else -1
     is_bonus = last >= 0 and last not in parents
-    return Verdict(len(path), own[last + 1], "bonus" if is_bonus else "correction", tuple(path))
+    return Verdict(len(path), choices[last + 1], "bonus" if is_bonus else "correction", tuple(path))
 
 
 def certain(tokens: Sequence[int], vocab: int, device: torch.device) -> Tensor:

@@ -12,6 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from statistics import linear_regression
 
 from decoding.trace import theory
 
@@ -60,9 +61,7 @@ def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8))
     theorem has no factor; a factor does not change the shape of a fan-out."""
     x = [math.log(count) for count in counts]
     y = [math.log(max(miss(count), 1e-6)) for count in counts]
-    mean_x, mean_y = sum(x) / len(x), sum(y) / len(y)
-    slope = sum((a - mean_x) * (b - mean_y) for a, b in zip(x, y, strict=True)) / sum((a - mean_x) ** 2 for a in x)
-    return max(0.05, -slope)
+    return max(0.05, -linear_regression(x, y).slope)
 
 
 def fitted(fanout: FanOut, drafted: int) -> FanOut:

@@ -139,7 +139,7 @@ class Strategy:
     @property
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
-        return self.source is not None and not self.blocks
+        return self.source is not None and not self.usual_source.blocks
 
     @property
     def prepares_ahead(self) -> bool:
@@ -162,16 +162,6 @@ class Strategy:
         return self.usual_source.branches
 
     @property
-    def blocks(self) -> bool:
-        """Whether it drafts blocks."""
-        return self.usual_source.blocks
-
-    @property
-    def weighs(self) -> bool:
-        """Whether it weighs copies against the draft model, by the time that passes take."""
-        return self.usual_source.weighs
-
-    @property
     def needs_scores(self) -> bool:
         """Whether it needs the draft's scores of the target's tokens, so cannot run where the two match text."""
         mixes = self.copies and self.needs_draft
@@ -185,7 +175,7 @@ class Strategy:
     @property
     def drafts_with_the_pair(self) -> bool:
         """Whether the pair's draft model makes its drafts. What-if then learns from them about other strategies."""
-        return self.needs_draft and not self.blocks and self.role in ("ranked", "bound")
+        return self.needs_draft and not self.usual_source.blocks and self.role in ("ranked", "bound")
 
     @property
     def prices_passes(self) -> bool:

@@ -4,7 +4,6 @@ arXiv 2402.12374), and the sources that draft such trees. Standard library only.
 from __future__ import annotations
 
 import heapq
-from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -144,11 +143,14 @@ class ShapedTree(Source):
     """Drafts a tree of a shape that is known before it is drafted."""
 
     branches = True
-    listed: int  # alternatives of each place whose rank it learns
 
-    @abstractmethod
+    def __init__(self, shape: TreeShape) -> None:
+        self._shape = shape
+        self.listed = max(map(len, shape.children))  # alternatives of each place whose rank it learns
+
     def shape(self) -> TreeShape:
         """Return the shape of this round, whatever room is left."""
+        return self._shape
 
     def propose(self, view: View) -> Asking:
         parents = self.shape().parents_by_level
@@ -156,15 +158,6 @@ class ShapedTree(Source):
         for level in parents:
             yield Step(level, self.listed)
         return "limit"
-
-
-class FixedShape(ShapedTree):
-    def __init__(self, shape: TreeShape) -> None:
-        self._shape = shape
-        self.listed = max(map(len, shape.children))
-
-    def shape(self) -> TreeShape:
-        return self._shape
 
 
 class LikeliestPaths(Source):

@@ -175,7 +175,7 @@ class ProjectionInputs:
     def _lacks(self, kind: str, fixes_the_text: bool) -> str:
         """Say why choices of this kind cannot be played; empty if they can."""
         [usual] = parse_choices(kind)
-        if usual.spec.blocks:
+        if usual.spec.usual_source.blocks:
             return "no recording tells what its blocks would hold"
         if not RANKED[kind]:
             return "a search has no settings of it to try"

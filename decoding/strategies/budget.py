@@ -30,9 +30,10 @@ class Budget(Priced):
         self.lookahead = int(self.batch.probe()) if self.rests else self._cap
 
     def stops(self, seen: float) -> bool:
-        batch, is_hopeless = self.batch, super().stops(seen)
+        batch = self.batch
+        super().stops(seen)  # it takes the token into account; a threshold of 0 stops at none
         if not batch.costs:
-            return is_hopeless
+            return False
         depth, worth = len(self._seen), self._survival * batch.follows
         if worth >= batch.price(0):
             batch.request_step(depth)

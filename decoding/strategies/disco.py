@@ -58,10 +58,6 @@ def _source(given: Given, rule: str, threshold: float, cap: int, classifier: str
     return RULES[rule](threshold, cap)
 
 
-def _price_rule(params: Settings) -> str:
-    return "priced" if params["rule"] == "priced" and not params["threshold"] else ""
-
-
 def _grid() -> Iterator[Settings]:
     return ({"rule": rule, "threshold": t, "cap": LONGEST} for rule in ("threshold", "priced") for t in THRESHOLDS)
 
@@ -92,7 +88,7 @@ STRATEGY = Strategy(
         CLASSIFIER,
     ),
     source=_source,
-    price_rule=_price_rule,
+    price_rule=lambda params: "priced" if params["rule"] == "priced" and not params["threshold"] else "",
     swept=("priced", "threshold"),
     grid=_grid,
     demo=({},),

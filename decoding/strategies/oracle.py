@@ -1,9 +1,9 @@
 from decoding.drafting.params import Param
-from decoding.drafting.source import Asking, Source, View, until_refused
+from decoding.drafting.source import Chain
 from decoding.drafting.strategy import CAP, LONGEST, Looks, Strategy
 
 
-class UntilRefused(Source):
+class UntilRefused(Chain):
     """Stop after the first token that the target will refuse.
 
     The draft keeps that token. Without it, the target would add a bonus token instead of a correction, and the text
@@ -12,11 +12,8 @@ class UntilRefused(Source):
 
     sees = "fate"
 
-    def __init__(self, cap: int) -> None:
-        self.lookahead = cap
-
-    def propose(self, view: View) -> Asking:
-        return until_refused(self.lookahead)
+    def stops(self, seen: float) -> bool:
+        return not seen
 
 
 STRATEGY = Strategy(

@@ -17,19 +17,14 @@ TABLE = "1:4/4:2/16:1/64:0"
 
 def steps_of(table: str) -> list[tuple[int, int]]:
     """Read `4:5/16:2/64:0`: up to 4 texts draft 5 tokens each, up to 16 draft 2, and more draft none."""
-    steps: list[tuple[int, int]] = []
-    for piece in table.split("/"):
-        match = STEP.fullmatch(piece.strip())
-        if not match or int(match[2]) > LONGEST:
-            raise BadStrategy(
-                f"table is {table[:80]!r}; write it as {TABLE}, texts:lookahead from few texts to many, with "
-                f"lookaheads from 0 to {LONGEST}"
-            )
-        steps.append((int(match[1]), int(match[2])))
+    found = [STEP.fullmatch(piece.strip()) for piece in table.split("/")]
+    steps = [(int(match[1]), int(match[2])) for match in found if match]
     texts = [most for most, _ in steps]
-    if not texts[0] or texts != sorted(set(texts)) or len(steps) > MOST_STEPS:
+    is_rising = texts == sorted({*texts} - {0})
+    if not all(found) or not is_rising or len(steps) > MOST_STEPS or max(k for _, k in steps) > LONGEST:
         raise BadStrategy(
-            f"table is {table[:80]!r}; its numbers of texts must rise from 1 up, in at most {MOST_STEPS} steps"
+            f"table is {table[:80]!r}; write it as {TABLE}, texts:lookahead, in at most {MOST_STEPS} steps, with "
+            f"numbers of texts that rise from 1 up, and lookaheads from 0 to {LONGEST}"
         )
     return steps
 

@@ -9,10 +9,10 @@ from decoding.drafting.source import Given, Source
 from decoding.drafting.strategy import LONGEST, Looks, Settings, Slider, Strategy
 from decoding.drafting.tree_shapes import (
     MOST_TOKENS,
-    FixedShape,
     LikeliestPaths,
     RankCounts,
     ShapeByWorth,
+    ShapedTree,
     TreeShape,
 )
 from decoding.errors import BadStrategy
@@ -33,7 +33,7 @@ def _source(given: Given, shape: str, rows: int, depth: int) -> Source:
     if shape.strip() == BY_WORTH:
         return ShapeByWorth(given.memory.setdefault("ranks", RankCounts()), rows, depth)
     paths = depth_and_width(shape)
-    return LikeliestPaths(*paths) if paths else FixedShape(TreeShape.read(shape.strip()))
+    return LikeliestPaths(*paths) if paths else ShapedTree(TreeShape.read(shape.strip()))
 
 
 def _check(params: Mapping[str, Value]) -> None:

@@ -219,7 +219,7 @@ def test_a_log_has_a_rate_and_a_speed_multiplies_it() -> None:
         ([], 1, "no recorded arrivals"),
         ([None, 1.0], 1, "1 of 2 prompts have no timestamp"),
         ([5.0, 5.0], 1, "one timestamp, so it has no rate"),
-        ([0.0, 1.0], float("nan"), "must lie above 0"),
+        ([0.0, 1.0], float("nan"), "Played at nan times its speed"),
     ],
 )
 def test_arrivals_that_cannot_be_replayed_are_refused_in_words(

@@ -25,7 +25,7 @@ def _can_ask(spec: Strategy) -> bool:
     """Whether traces tell what a setting of it would do: one that sliders choose, or the usual one if it has none."""
     has_estimates = spec.copies or choose(spec.slug).classifier is None  # of drafted tokens, traces hold few
     is_known = spec.can_replay and has_estimates and not spec.prices_rounds
-    return not spec.blocks and (bool(spec.sliders) or (is_known and spec.role == "ranked"))
+    return not spec.usual_source.blocks and (bool(spec.sliders) or (is_known and spec.role == "ranked"))
 
 
 ASKABLE = [strategy for strategy in STRATEGIES.values() if _can_ask(strategy)]
