@@ -187,22 +187,6 @@ async def test_more_than_may_wait_are_told_when_to_come_back(world, monkeypatch,
         await asking.leave()
 
 
-async def test_asking_to_wait_where_nothing_waits_takes_a_turn_like_any_other(db):
-    """`?wait` used to lift the limit on any address."""
-    askings = [Asking("/sign-in/?wait=1") for _ in range(8 * AT_WORK)]
-    before = threading.active_count()
-    for asking in askings:
-        await asking.send()
-    most = 0
-    answers = asyncio.gather(*(until(asking.line.output_queue.qsize) for asking in askings))
-    while not answers.done():
-        most = max(most, threading.active_count())
-        await asyncio.sleep(0)
-    assert most <= before + 2 * AT_WORK + 6  # some are on their way out, and the loop has a few of its own
-    for asking in askings:
-        await asking.line.wait(PATIENCE)
-
-
 def test_a_right_that_ends_ends_the_waiting(world, comparison, monkeypatch, roads):
     monkeypatch.setattr(conditions, "CHECK_EVERY", 0.05)
     link = world.api(world.bob).post(f"/api/v1/comparisons/{comparison.pk}/shares/", {}).json()["link"]

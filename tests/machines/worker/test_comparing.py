@@ -7,10 +7,13 @@ import json
 import math
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import torch
@@ -27,11 +30,12 @@ from tests.machines.worker.conftest import model, prompts
 from tests.machines.worker.orders import LosesItsGpu
 from webapp.accounts.actor import Actor
 from webapp.comparisons import services as comparisons
+from webapp.comparisons.kinds import COMPARISON
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
-from webapp.jobs.models import Job, JobEvent
+from webapp.jobs.models import Job, JobEvent, Queue
 from webapp.registry import lengths, prompt_sets
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair
@@ -373,3 +377,53 @@ def test_a_worker_counts_with_the_pairs_tokenizer_and_template(team, pair, chatt
     assert (document["shortest"], document["median"], document["longest"]) == (1, 2, 3)
     assert document["prompt_count"] == count_tokens.AT_ONCE + 2
     assert document["context"]["target"] == document["context"]["draft"] > 3
+
+
+JOB_COUNT, RACERS = 60, 3
+ROOT = Path(__file__).parents[3]
+RACER = """
+import json, sys
+name, database = sys.argv[1], json.loads(sys.argv[2])
+from webapp.config import settings as ours
+ours.DATABASES["default"].update(database)
+import django; django.setup()
+from webapp.jobs import services
+
+print("ready", flush=True)
+while sys.stdin.readline():
+    job = services.claim(worker=name, queues=["cpu"])
+    print(job.pk if job else "nothing", flush=True)
+    assert job is None or services.succeed(job=job)
+"""
+
+
+def racer(name: str) -> Any:
+    command = [sys.executable, "-c", RACER, name, json.dumps({"NAME": str(connection.settings_dict["NAME"])})]
+    return subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+
+def test_every_job_is_claimed_once_and_every_racer_claims_some(team):
+    """All start each look together, so that none is ahead however the machine deals its time."""
+    Job.objects.bulk_create(
+        Job(**COMPARISON.columns(), team=team.home, created_by=team.user, queue=Queue.CPU, title=str(number))
+        for number in range(JOB_COUNT)
+    )
+    with ExitStack() as running:
+        racers = [running.enter_context(racer(f"w{number + 1}")) for number in range(RACERS)]
+        assert {one.stdout.readline() for one in racers} == {"ready\n"}
+        claimed: list[list[str]] = [[] for _ in racers]
+        while sum(map(len, claimed)) < JOB_COUNT:
+            for one in racers:
+                one.stdin.write("look\n")
+                one.stdin.flush()
+            for mine, one in zip(claimed, racers, strict=True):
+                said = one.stdout.readline().strip()
+                assert said, "a racer has broken down; it says above why"
+                mine += [said] if said != "nothing" else []
+        for one in racers:
+            one.communicate()
+        assert [one.returncode for one in racers] == [0] * RACERS
+    assert len({job for mine in claimed for job in mine}) == sum(map(len, claimed)) == JOB_COUNT
+    assert min(map(len, claimed)) == JOB_COUNT // RACERS
+    assert Job.objects.filter(state="succeeded", attempt=1).count() == JOB_COUNT
+    assert JobEvent.objects.filter(state="running").count() == JOB_COUNT
