@@ -163,10 +163,10 @@ class DraftClassifier:
         """Prices at which its prices hold."""
         return (self.prices and self.prices.own_costs) or self.card.get("costs")
 
-    def tuned(self, rule: str, *, as_trained: bool = False) -> float:
+    def tuned(self, rule: str) -> float:
         """Threshold of a rule: the run's own where that is in use, otherwise the one that replay found best when this
         classifier was made."""
-        return threshold_in(self.card, None if as_trained else self.prices, rule)
+        return threshold_in(self.card, self.prices, rule)
 
     def save(self, folder: Path) -> None:
         """Write both files under temporary names first, so that no reader finds half a classifier."""

@@ -59,7 +59,7 @@ def _copied(recording: Recording) -> list[tuple[list[float], float]]:
     return [each for source in sources for each in _copied_by(source, recording)]
 
 
-def _copied_by(source: SuffixDecoding | JudgedLookup, recording: Recording) -> list[tuple[list[float], float]]:
+def _copied_by(source: SuffixDecoding, recording: Recording) -> list[tuple[list[float], float]]:
     found = list[tuple[list[float], float]]()
     prompt, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
     at = 0

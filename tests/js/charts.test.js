@@ -1,26 +1,18 @@
-// What charts say, their numbers, and how a picture is asked.
+// What charts say, and their numbers.
 import assert from "node:assert/strict";
 import { readdirSync } from "node:fs";
-import { beforeEach, test } from "node:test";
+import { test } from "node:test";
 
-globalThis.document = Object.assign(new EventTarget(), { querySelectorAll: () => pictures, querySelector: () => ({ dataset: { marks: "marks.svg" } }) });
-let pictures = [];
+globalThis.document = Object.assign(new EventTarget(), { querySelectorAll: () => [], querySelector: () => ({ dataset: { marks: "marks.svg" } }) });
 const at = "../../static/js";
 const { sentence: ofMap } = await import(`${at}/charts/best-map.js`);
-const { labelled, legend: ofFigure, table: figureTable } = await import(`${at}/charts/figure.js`);
-const { tokensAt } = await import(`${at}/charts/lines.js`);
 const { frontOf, sentence: ofFront } = await import(`${at}/charts/load-front.js`);
-const { sentence: ofLatency, table: latencyTable } = await import(`${at}/charts/load-latency.js`);
+const { sentence: ofLatency } = await import(`${at}/charts/load-latency.js`);
 const { crossing, sentence: ofSpeedup } = await import(`${at}/charts/load-speedup.js`);
 const { folded } = await import(`${at}/charts/oracle-lookaheads.js`);
 const { legend: ofPositions } = await import(`${at}/charts/positions.js`);
 const { sentence: ofPredicted, table: predicted } = await import(`${at}/charts/predicted.js`);
 const { legend: ofWaterfall, table: waterfall } = await import(`${at}/charts/waterfall.js`);
-const { fieldOf, isHidden, layField, linesOf, point, pointAt, pointsOf, readings, shownOf, toggle, zoom } = await import(`${at}/core/field.js`);
-const { loadAxis, seriesOf } = await import(`${at}/core/loads.js`);
-const { apart } = await import(`${at}/core/plot.js`);
-const { median, reach, ticks } = await import(`${at}/core/stats.js`);
-const { grouped } = await import(`${at}/core/words.js`);
 
 /** Texts of a table's rows. */
 const cells = (table) => table.children[1].children.map((row) => row.children.map(textOf));
@@ -66,27 +58,6 @@ test("sets of lookaheads stand on one scale, on which rare long ones stand in th
   assert.deepEqual(folded([[99, 1], [10, 10, 10, 10, 10, 10, 10]]).map((of) => of.length), [7, 7]);
 });
 
-const pointOf = (x, y, low = null, high = null, label = "") => ({ x, y, low, high, label });
-
-test("a paper's figure shows published series by dots and ours by lines, every point with how it was read, and labels ends", () => {
-  const figure = {
-    x: { label: "branches", format: "number", log: true, names: [] }, y: { label: "misses", format: "share", log: true },
-    series: [
-      { name: "1B", origin: "published", grade: "Pd", source: "there", is_line: true, points: [pointOf(2, 0.25)] },
-      { name: "ours", origin: "computed", grade: "", source: "", is_line: true, points: [pointOf(2, 0.3, 0.2, 0.4), pointOf(4, 0.015, null, null, "C = 1")] },
-    ],
-  };
-  assert.deepEqual(ofFigure({ figure }).map((entry) => entry.attributes.class), ["key spot published d0", "key line ours f0"]);
-  assert.deepEqual(cells(figureTable({ figure })), [
-    ["1B", "published", "2", "25 %", "–", "there [Pd]"],
-    ["ours", "computed", "2", "30 %", "20 % – 40 %", "–"],
-    ["ours", "computed", "C = 1", "1.5 %", "–", "–"],
-  ]);
-  const points = ["C = 1", "C = 0.5", "C = 0"].map((label, i) => pointOf(i, i, null, null, label));
-  assert.deepEqual(labelled({ is_line: true, points }).map(({ label }) => label), ["C = 1", "C = 0"]);
-  assert.deepEqual(labelled({ is_line: true, points: [...points, pointOf(3, 3)] }), []);
-});
-
 test("the waterfall goes on to the prompt and under load to the queue; a run without rounds shows what was measured", () => {
   const step = (name, from, to) => ({ name, title: name, from, to, seconds: 0.5 });
   const why = { refusal: "", bound: 100, steps: [step("others", 100, 80), step("overhead", 80, 60)], measured: 60, with_prompt: 50, end_to_end: 40,
@@ -102,12 +73,9 @@ test("the waterfall goes on to the prompt and under load to the queue; a run wit
 
 // ---- loads
 
-const times = (p50, p95, p99) => ({ p50, p95, p99, intervals: { p50: [p50 - 0.5, p50 + 0.5], p95: [p95 - 0.5, p95 + 1], p99: null } });
 const row = (settings, concurrency, user, device, more = {}) => ({
-  settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, strategy: settings.split(":")[0], dash: "", role: "ranked",
-  concurrency, rate: null, sample_count: 6, tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive",
-  speedup: { ratio: user / 100, low: null, high: null, prompts: 6 },
-  queued_ms: times(4, 5, 6), e2e_ms: times(70, 80, 90), ttft_ms: times(10, 20, 30), tpot_ms: times(1, 2, 3), gap_ms: times(1, 2, 3), ...more,
+  settings, name: concurrency > 1 ? `${settings} @${concurrency}` : settings, role: "ranked", concurrency, rate: null,
+  tokens_per_s_user: user, tokens_per_s_device: device, isBaseline: settings === "autoregressive", ...more,
 });
 const rows = [row("autoregressive", 1, 100, 100), row("static:4", 1, 150, 150), row("autoregressive", 8, 60, 480), row("static:4", 8, 50, 400)];
 
@@ -119,62 +87,4 @@ test("charts of loads name the front without bounds and crossovers as far as int
   assert.match(told(null, 2, "rate"), /loss from 2 requests\/s on, and a gain at no load/);
   const alone = { everyRow: rows.slice(0, 2), report: { crossovers: [], objective: {} } };
   for (const sentence of [ofFront, ofSpeedup, ofLatency]) assert.equal(sentence(alone), "");
-});
-
-test("a strategy is one series over its loads, doubling the load is one step, and waits go from the queue to the end", () => {
-  assert.deepEqual(seriesOf(rows, "concurrency").map((series) => series.rows.map((one) => one.concurrency)), [[1, 8], [1, 8]]);
-  const axis = loadAxis(rows, "concurrency");
-  assert.deepEqual([axis.at, axis.at.map(axis.format)], [[0, 3], ["1", "8"]]);
-  const [name, load, first, ...more] = cells(latencyTable({ everyRow: rows }))[3];
-  assert.deepEqual([name, load, first, more.length, more.at(-1)], ["static:4 @8", "8 at once", "4.00 ms (3.50 ms to 4.50 ms)", 14, "90.0 ms"]);
-});
-
-// ---- asking a picture
-
-const scale = (low, high) => ({ x: (value) => ((value - low) / (high - low)) * 100, y: (value) => 100 - value, left: 0, right: 100, top: 0, bottom: 100 });
-const lineOf = (name, ...points) => ({ name, points: points.map(([x, y]) => ({ x, y })) });
-
-function picture(axis, series, more = {}) {
-  const made = { setAttribute: () => {}, hasAttribute: () => false, querySelector: () => null };
-  layField(made, { axis, scale: scale(axis.low, axis.high), series, head: (value) => `at ${value}`, ...more });
-  pictures.push(made);
-  return made;
-}
-
-beforeEach(() => {
-  pictures = [];
-  point(null);
-});
-
-test("a cursor reads the nearest point of every series, and a part is shown, in every picture with the same link", () => {
-  const whole = { low: 0, high: 10, link: "epoch" };
-  const [one, other] = ["a", "b"].map((name) => picture(whole, [lineOf(name, [0, 1], [4, 2], [10, 3])]));
-  point({ link: "epoch", value: 5 });
-  assert.deepEqual([one, other].map((made) => readings(made).map(({ name, y }) => [name, y])), [[["a", 2]], [["b", 2]]]);
-  assert.deepEqual(linesOf(fieldOf(one), readings(one)), ["at 5", "a\u20022"]);
-  zoom(one, { low: 6, high: 9 });
-  assert.deepEqual([shownOf(other, whole).low, shownOf(other, whole).high], [6, 9]);
-  zoom(one, null);
-  assert.equal(shownOf(other, whole), whole);
-});
-
-test("a hidden series is read nowhere, and of a cloud the point under the pointer is read and none out of reach", () => {
-  const made = picture({ low: 0, high: 10 }, [lineOf("a", [1, 1]), lineOf("b", [1, 9])]);
-  toggle("a");
-  assert.deepEqual([isHidden("a"), pointsOf(made).map(({ name }) => name)], [true, ["b"]]);
-  toggle("a");
-  assert.deepEqual(pointsOf(made).map(({ name }) => name), ["a", "b"]);
-  const cloud = picture({ low: 0, high: 100 }, [lineOf("a", [10, 90], [50, 50])], { isCloud: true });
-  assert.deepEqual([pointAt(cloud, 12, 11, 14).x, pointAt(cloud, 30, 30, 14)], [10, null]);
-});
-
-test("axes: labels that lie close move up, a few values far beyond do not squeeze the others, and steps are round", () => {
-  assert.deepEqual([apart([100, 40, 96], 13), apart([96, 100, 98], 13)], [[100, 40, 87], [74, 100, 87]]);
-  const usual = Array.from({ length: 97 }, (_, i) => 1 + i / 96);
-  assert.deepEqual([reach([...usual, 2.9]), reach([...usual, ...usual.map((value) => 7 * value)]), reach([1, 2, 14])], [2.9, 14, 14]);
-  assert.ok(Math.abs(reach([...usual, 9, 14]) - 2.2) < 0.05);
-  assert.deepEqual([ticks(100, 5), ticks(0, 5), ticks(1.35, 3)], [[0, 20, 40, 60, 80, 100], [0], [0, 0.5, 1]]);
-  assert.deepEqual([median([3, 1, 2]), median([4, 1, 2, 3])], [2, 2.5]);
-  assert.deepEqual([0.0002, 1234.5678, -12345].map(grouped), ["0.0002", "1,234.5678", "-12,345"]);
-  assert.deepEqual([1.4, 1.5, 9].map((ms) => tokensAt([[0, 0], [1.5, 3], [4, 5]], ms)), [0, 3, 5]);
 });

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { onCurve, pieces } from "../../static/js/forms/curve.js";
 import { whyNot } from "../../static/js/forms/first-bytes.js";
 import { plain } from "../../static/js/forms/sha256.js";
-import { asked, beside, canBe, question, sentence, toRun } from "../../static/js/forms/whatif.js";
+import { asked, canBe, question, toRun } from "../../static/js/forms/whatif.js";
 
 const gain = (ratio, low = ratio - 0.1, high = ratio + 0.1) => ({ ratio, low, high, prompts: 12 });
 const ran = (strategy, params, label, ratio, more = {}) => ({ strategy, params, label, name: label, role: "ranked", speedup: gain(ratio), ...more });
@@ -25,15 +25,6 @@ test("a setting is read from the way labels spell it, and a knob stays where it 
   assert.equal(question("threshold", { threshold: "0.2", cap: "8" }), "strategy=threshold&threshold=0.2&cap=8");
   assert.deepEqual(["0.05", "0.95", "0", "x"].map((value) => canBe({ min: "0.05", max: "0.95" }, value)), [true, true, false, false]);
   assert.ok(canBe({ options: [{ value: "uniform" }] }, "uniform") && !canBe({ options: [] }, "uniform"));
-});
-
-test("what if says simulated first, its doubt, and what was measured: the same setting, else the fastest that is ranked", () => {
-  assert.equal(sentence(ANSWER),
-    "Simulated: static:3 would be 1.30 times as fast as autoregressive (95 % interval 1.20 to 1.40, 12 prompts). " +
-    "Measured: threshold:0.4 is 1.25 times as fast. On the strategies that ran, this replay is off by at most 4 %.");
-  const alone = { ...ANSWER, measured: [], error: null, users: 16, speedup: { ratio: 1.3, low: null, high: null, prompts: 1 } };
-  assert.match(sentence(alone), /with 16 users at once \(a single prompt\)\.$/);
-  assert.deepEqual([beside({ ...ANSWER, label: "static:2" }).label, beside(alone)], ["static:2", null]);
 });
 
 test("to run it is to run it beside the fastest that the same form can hold", () => {

@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { outcomes, winner } from "../../static/js/charts/ahead.js";
 import { alike, matches, oracleAt } from "../../static/js/live/bound.js";
 import { facts } from "../../static/js/live/facts.js";
-import { begin as beginLog, fold as foldLine, inWords } from "../../static/js/live/log.js";
+import { begin as beginLog, fold as foldLine } from "../../static/js/live/log.js";
 import { Recording } from "../../static/js/live/replay.js";
 import { Hole, begin, decodeNs, fold, foldAll, partsOf, progress } from "../../static/js/live/trace.js";
 import { expected, ssd, traces, twoRounds } from "./golden.js";
@@ -116,7 +116,6 @@ test("a round is told in one line, with every reason to stop and with why a draf
 
 const line = (seq, numbers = {}, sentence = "") => ({ seq, sentence, numbers });
 const epoch = (seq, done) => line(seq, { phase: "training", done, due: 60, train_loss: 1 / done, held_out_loss: 2 / done, held_out_f1: 0.5 });
-const running = { state: "running", done: 12, total: 36, parts: "samples", seconds_left: 130 };
 
 test("epochs come one by one, what comes twice changes nothing, and another attempt begins anew but for its figures", () => {
   const lines = [line(1), line(2, { phase: "recording training", done: 1, due: 20 }), epoch(3, 1), epoch(4, 2), line(5, { figures: 2 }, "Drawn.")];
@@ -124,16 +123,4 @@ test("epochs come one by one, what comes twice changes nothing, and another atte
   assert.deepEqual([state.epochs.map((each) => each.epoch), state.seq], [[1, 2], 5]);
   const again = foldLine(state, line(6, {}, "Attempt 2, on w1."));
   assert.deepEqual([again.epochs.length, again.phase, again.seq, again.figures], [0, "", 6, 2]);
-});
-
-test("it says how far a job is and why the last attempt ended, in words", () => {
-  const again = { ...running, trouble: "The machine is busy.", attempt: 2, setback: "w1 went silent." };
-  assert.deepEqual(inWords(again, foldLine(beginLog(), line(1, { phase: "recording", done: 1, due: 36 }))), {
-    phase: "Recording what the draft would say", done: "12 of 36 samples", left: "about 2 min left", bar: { max: 36, value: 12 },
-    reason: "The machine is busy. Attempt 2. w1 went silent.",
-  });
-  assert.equal(inWords(running, foldLine(beginLog(), epoch(1, 7))).done, "epoch 7 of 60");
-  const projecting = inWords({ ...running, step: { phase: "projecting", done: 126, due: 1255 } });
-  assert.deepEqual([projecting.phase, projecting.done, projecting.bar], ["Projecting", "126 of 1255", { max: 1255, value: 126 }]);
-  assert.equal(inWords({ ...running, state: "queued", sentence: "No worker listens." }).reason, "No worker listens.");
 });

@@ -3,14 +3,12 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { acceptanceOf } from "../../static/js/core/stats.js";
 import { compare, valueOf } from "../../static/js/core/sorting.js";
-import { Whenever } from "../../static/js/core/whenever.js";
 import { Heats } from "../../static/js/live/heats.js";
 import { Moment } from "../../static/js/live/moment.js";
 import { framesOf, rowsOf as unpacked } from "../../static/js/live/packed.js";
 import { passes, rowsOf, sorted } from "../../static/js/live/prompt-table.js";
 import { Requests, asOf, onOneClock, shownBlock, spanOf, totals, totalsAsOf } from "../../static/js/live/requests.js";
 import { Results } from "../../static/js/live/results.js";
-import { inSteps, roomOf } from "../../static/js/live/room.js";
 import { begin, foldAll } from "../../static/js/live/trace.js";
 import { ComparisonState } from "../../static/js/live/watching.js";
 import { traces } from "./golden.js";
@@ -172,39 +170,6 @@ test("under load a text is as far as it was when its request had been served so 
   moment.scrub(started);
   const [first, second] = tokens(moment.states());
   assert.ok(first > 0 && second === 0);
-});
-
-test("a race has room for the slowest lane, but a peer that takes many times as long runs out of the picture", () => {
-  const ours = (ns, isOver = true) => ({ ns, isOver, mayLeave: false }), peer = (ns) => ({ ns, isOver: true, mayLeave: true });
-  assert.deepEqual(roomOf([ours(300), ours(200), peer(600)]), { ns: 600, isCut: false });
-  assert.deepEqual(roomOf([ours(400), ours(200), peer(4000)]), { ns: 500, isCut: true });
-  assert.deepEqual(roomOf([ours(4000), ours(200), peer(100)]), { ns: 4000, isCut: false });
-  assert.deepEqual(roomOf([peer(4000), ours(10, false)]), { ns: 4000, isCut: false });
-  assert.deepEqual([700, 769, 1024].map(inSteps), [768, 1024, 1024]); // under way it grows in steps
-});
-
-let seen; // tells the newest `Whenever` what is on the screen
-globalThis.IntersectionObserver = class {
-  constructor(call) { seen = (isIntersecting) => call([{ isIntersecting, boundingClientRect: { width: 100 } }]); }
-  observe() {}
-};
-
-test("what is not on the screen waits, the latest of it alone, and is done at once when somebody looks or prints", (t) => {
-  t.mock.timers.enable({ apis: ["setTimeout"] });
-  const drawn = [], when = new Whenever(0, {}), draw = (name) => when.call(true, () => drawn.push(name));
-  draw("a");
-  seen(false);
-  draw("b");
-  draw("c");
-  assert.deepEqual(drawn, ["a"]);
-  seen(true);
-  seen(false);
-  draw("d");
-  when.now();
-  assert.deepEqual(drawn, ["a", "c", "d"]);
-  draw("e");
-  t.mock.timers.tick(2000);
-  assert.deepEqual(drawn, ["a", "c", "d", "e"]);
 });
 
 // ---- requests under load

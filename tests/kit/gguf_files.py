@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -36,14 +35,8 @@ def contents(file: Path) -> tuple[Values, Arrays]:
     return values, {tensor.name: np.array(tensor.data) for tensor in reader.tensors}
 
 
-def write_gguf(
-    to: Path,
-    values: Values,
-    arrays: Arrays,
-    quantised: GGMLQuantizationType | None = None,
-    raw: Mapping[str, GGMLQuantizationType] = {},
-) -> Path:
-    """Write a file. Matrices are quantised if a format is named; `raw` names the formats of arrays that are already."""
+def write_gguf(to: Path, values: Values, arrays: Arrays, quantised: GGMLQuantizationType | None = None) -> Path:
+    """Write a file. Matrices are quantised if a format is named."""
     writer = GGUFWriter(to, values["general.architecture"])
     for key, value in values.items():
         if key != "general.architecture":
@@ -55,9 +48,7 @@ def write_gguf(
             }
             add.get(type(value), writer.add_array)(key, value)
     for name, array in arrays.items():
-        if name in raw:
-            writer.add_tensor(name, array, raw_dtype=raw[name])
-        elif quantised is not None and array.ndim > 1:
+        if quantised is not None and array.ndim > 1:
             writer.add_tensor(name, gguf.quants.quantize(array, quantised), raw_dtype=quantised)
         else:
             writer.add_tensor(name, array)

@@ -64,7 +64,7 @@ DEAR = CostModel(
 )
 
 
-def like_one(shared: CostModel, one: CostModel = COSTS) -> CostModel:
-    """Passes that texts share at these prices, and what one text does at its own."""
+def like_one(shared: CostModel) -> CostModel:
+    """Passes that texts share at these prices, and what one text does at COSTS."""
     passes = {name: getattr(shared, name) for name in ("target", "steps", "begin", "rest", "prompts")}
-    return dataclasses.replace(one, **passes)
+    return dataclasses.replace(COSTS, **passes)

@@ -57,10 +57,10 @@ def many(sampling: Sampling, seeds: range) -> list[Recording]:
 
 
 def tracked(
-    world: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = 8
+    made: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = CAP
 ) -> RecordedText:
     """Return the text that any strategy writes in this world, and the draft along it."""
-    [text] = RecordedSet([recorded(world, sampling, seed, depth=cap + 1)]).texts(classifier)
+    [text] = RecordedSet([recorded(made, sampling, seed, depth=cap + 1)]).texts(classifier)
     return text
 
 

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 
 import pytest
@@ -21,7 +21,7 @@ from torch import Tensor
 
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose
-from decoding.core.drafter import Drafter
+from decoding.core.sequence import Drafter
 from decoding.dice import chance, dice, verify
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
@@ -34,39 +34,14 @@ NEAR = 1e-6  # how near the end of a part its number lies, in shares of the part
 MOST_RUNS = 20_000
 
 
-@dataclass
-class Tape:
-    """Answers to the questions of one run, in order, and how many answers each question has."""
-
-    answers: list[tuple[int, int]] = field(default_factory=list)
-    asked: int = 0
-
-    def answer(self, count: int) -> int:
-        if self.asked == len(self.answers):
-            self.answers.append((0, count))
-        number, before = self.answers[self.asked]
-        assert before == count, "a run with the same answers asked another question: it depends on more than coins"
-        self.asked += 1
-        return number
-
-    def goes_on(self) -> bool:
-        """Turn to the next run. False if all were made."""
-        self.answers = self.answers[: self.asked]
-        while self.answers and self.answers[-1][0] == self.answers[-1][1] - 1:
-            self.answers.pop()
-        if not self.answers:
-            return False
-        number, count = self.answers[-1]
-        self.answers[-1] = number + 1, count
-        self.asked = 0
-        return True
-
-
 class Coins:
-    """The open coins of one run."""
+    """The open coins of one run. The first questions are answered as told, and all others by their first part; `others`
+    are runs with other answers to these."""
 
-    def __init__(self, tape: Tape) -> None:
-        self._tape = tape
+    def __init__(self, answers: Sequence[int]) -> None:
+        self.others: list[list[int]] = []
+        self._answers = [*answers]
+        self._asked = 0
         self._parts: dict[Key, tuple[float, float]] = {}
 
     @property
@@ -82,12 +57,19 @@ class Coins:
         return low + (high - low) * (NEAR if key[1] & 1 else 1.0 - NEAR)
 
     def split(self, key: Key, cuts: Sequence[float]) -> None:
-        """Let the tape say in which part of the coin the number lies."""
+        """Let the next answer say in which part of the coin the number lies."""
         low, high = self._parts.get(key, (0.0, 1.0))
         edges = [low, *(cut for cut in cuts if low < cut < high), high]
         parts = [(start, end) for start, end in pairwise(edges) if end - start > THIN]
         if len(parts) > 1:
-            self._parts[key] = parts[self._tape.answer(len(parts))]
+            self._parts[key] = parts[self._answer(len(parts))]
+
+    def _answer(self, count: int) -> int:
+        if self._asked == len(self._answers):
+            self.others += [[*self._answers, number] for number in range(1, count)]
+            self._answers.append(0)
+        self._asked += 1
+        return self._answers[self._asked - 1]
 
 
 @dataclass(frozen=True)
@@ -154,14 +136,15 @@ def _number(coin: float | Coin, cuts: Sequence[float]) -> float:
 def chance_of(text: Sequence[int], prompt: Sequence[int], seed: int, run: Callable[[], Sequence[int]]) -> float:
     """Return the chance that `run` writes this text, or a longer one that begins with it."""
     contexts = frozenset(chance.digest([*prompt, *text[:count]]) for count in range(len(text)))
-    tape, found = Tape(), 0.0
+    due, found = [list[int]()], 0.0
     for _ in range(MOST_RUNS):
-        coins = Coins(tape)
+        coins = Coins(due.pop())
         with opened(coins, seed, contexts):
             written = run()
         if [*written[: len(text)]] == [*text]:
             found += coins.weight
-        if not tape.goes_on():
+        due += coins.others
+        if not due:
             return found
     raise AssertionError(f"more than {MOST_RUNS:,} runs: take fewer tokens, or a smaller vocabulary")
 
@@ -171,13 +154,11 @@ def check_chances(
     make: Choice | Callable[[Parts], Source | Drafter],
     prompt: Sequence[int],
     sampling: Sampling,
-    length: int = 3,
-    seeds: Sequence[int] = range(3),
 ) -> None:
-    """Assert that some texts of so many tokens are as likely as the target makes them."""
+    """Assert that some texts of 3 tokens are as likely as the target makes them."""
     rows = lambda text: world.target.table[world.target.state_of(text)]  # type: ignore[attr-defined]  # noqa: E731
-    for seed in seeds:
-        text = world.run(choose("autoregressive"), prompt, sampling, seed)[0].tokens[:length]
+    for seed in range(3):
+        text = world.run(choose("autoregressive"), prompt, sampling, seed)[0].tokens[:3]
         found = chance_of(text, prompt, seed, lambda seed=seed: world.run(make, prompt, sampling, seed)[0].tokens)  # type: ignore[misc]
         assert found == pytest.approx(targets_chance(text, prompt, sampling, rows, world.vocab), abs=1e-7)
 

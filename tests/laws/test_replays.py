@@ -11,13 +11,12 @@ from hypothesis import strategies as st
 
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.drafter import Drafter
 from decoding.core.load import Load
 from decoding.core.loop import Batch
+from decoding.core.sequence import Drafter
 from decoding.core.sequence import Sequence as Text
-from decoding.dice.dice import dice_for
 from decoding.disco.copies import judge_of
-from decoding.disco.recording import Recording, record
+from decoding.disco.recording import Recording
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Given, Source
 from decoding.prices.fit import costs_from, counted
@@ -32,6 +31,7 @@ from decoding.replay.what_if.simulation import RecordedComparison, simulate
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified, to_dict
+from tests.kit import recordings
 from tests.kit.copies import chain, chained
 from tests.kit.worlds import JOINT, some_classifier
 from tests.laws.cases import OURS, Case, Run, choices, events_of
@@ -145,23 +145,11 @@ def labels(spelled: str) -> list[str]:
 
 
 def recorded(case: Case) -> list[Recording]:
-    run = Run(case.but(label="autoregressive"))
-    made = list[Recording]()
-    for number, text in enumerate(run.decode(1)):
-        with torch.inference_mode():
-            made.append(
-                record(
-                    str(number),
-                    case.prompts[number],
-                    text.decoded.tokens,
-                    draft=run.world.draft,
-                    dice=dice_for(case.sampling, run.world.vocab, case.seed + number),
-                    end_tokens=case.ends,
-                    max_new_tokens=case.new,
-                    tail_depth=DEEPEST,
-                )
-            )
-    return made
+    world = case.world()
+    return [
+        recordings.recorded(world, case.sampling, case.seed + number, DEEPEST, prompt)
+        for number, prompt in enumerate(case.prompts)
+    ]
 
 
 def sourced(case: Case, recordings: Sequence[Recording]) -> tuple[Sequence[RecordedText], Played]:

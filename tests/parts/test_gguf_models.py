@@ -89,18 +89,6 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, f
     assert isinstance(load(folder).runner.facts.context, int)
 
 
-def test_mixed_quantisation_is_read_too(tmp_path: Path) -> None:
-    """The gguf package reads this format and does not write it, so the blocks are made up."""
-    sizes = LLAMA | {"hidden_size": 256, "num_attention_heads": 4}
-    values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **sizes), tmp_path / "f32.gguf"))
-    kind = GGMLQuantizationType.Q4_K
-    blocks = np.random.default_rng(0).integers(0, 60, (80, gguf.GGML_QUANT_SIZES[kind][1]), np.uint8)
-    arrays["blk.0.ffn_gate.weight"] = blocks
-    folder = made(write_gguf(tmp_path / "model.gguf", values, arrays, raw={"blk.0.ffn_gate.weight": kind}))
-    wanted = torch.from_numpy(gguf.quants.dequantize(blocks, kind)).to(torch.float16)
-    assert torch.equal(load_file(folder / "model.safetensors")["model.layers.0.mlp.gate_proj.weight"], wanted)
-
-
 def test_numbers_too_large_for_float16_stay_float32(tmp_path: Path) -> None:
     values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **LLAMA | BLOCKS), tmp_path / "f32.gguf"))
     arrays["blk.2.ffn_down.weight"][0, 0] = 1e6

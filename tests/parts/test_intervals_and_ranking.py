@@ -1,6 +1,6 @@
-import dataclasses
 import random
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import pytest
 from decoding.choice import Choice, choose
 from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads
+from decoding.measure.definitions import DEFINITIONS
 from decoding.measure.intervals import Column, Interval, fewest_rows, ratio_interval, ratio_intervals
 from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.summary import ENDED, Stage, judge, report
@@ -132,9 +133,19 @@ EQUAL = noisy(200, 0.03, 30, 2), noisy(200, 0.03, 30, 1), noisy(120, 0.03, 30, 3
 BUSY = "Other programs used 80 % of the 2 cores."
 
 
-def at_two_loads(**asked: Any) -> dict[str, Any]:
-    choices = [choice.at(load) for load in (ONE, Load(4)) for choice in (choose("autoregressive"), choose("lookup"))]
-    samples = [sample(c.label, p, 200 if c.strategy == "lookup" else 100, c.load) for c in choices for p in range(12)]
+TWICE = {1: [200.0] * 12, 4: [200.0] * 12}
+CROSSING = {1: [150.0] * 12, 4: [120.0] * 12, 8: [90.0, 110] * 6, 16: [80.0] * 12}
+
+
+def at_loads(speeds: Mapping[int, Speeds], reading_ms: int = 0, **asked: Any) -> dict[str, Any]:
+    """Copies with these speeds for so many users, prompt by prompt, against autoregressive's 100. Each first reads its
+    prompt for so long."""
+    choices = [choice.at(Load(n)) for n in speeds for choice in (choose("autoregressive"), choose("lookup"))]
+    samples = [sample(c.label, p, 100, c.load) for c in choices[::2] for p in range(12)]
+    for choice in choices[1::2]:
+        for prompt, speed in enumerate(speeds[choice.load.concurrency]):
+            copied = sample(choice.label, prompt, speed or 0, choice.load)
+            samples.append(replace(copied, prefill_ns=reading_ms * 10**6))
     return found(choices, samples, "autoregressive", ENDED, **asked)
 
 
@@ -171,8 +182,10 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     **{f"an open loop, {n} times": partial(compared, noisy(150, 0.1, 24, 1), load=Load(rate=2.0), repeats=n)
        for n in (1, 6)},
     "others used the machine": lambda: compared([200.0] * 12, noises=[BUSY]),
-    "others used the machine at two loads": partial(at_two_loads, noises=[BUSY]),
-    "two loads": at_two_loads,
+    "others used the machine at two loads": partial(at_loads, TWICE, noises=[BUSY]),
+    "two loads": partial(at_loads, TWICE),
+    "two loads, and whole requests are slower": partial(at_loads, TWICE, 60),  # they alone decide under load
+    "four loads, and at one nothing is settled": partial(at_loads, CROSSING),
 }  # fmt: skip
 
 
@@ -188,7 +201,9 @@ def spoken(of: dict[str, Any]) -> dict[str, Any]:
         for label, row in of["rows"].items()
         if row["speedup"]
     }
-    return {**{name: of[name] for name in ("sentence", "verdict", "doubt")}, "loads": loads, "speedups": speedups}
+    crossings = [[each["gain_until"], each["loss_from"], rounded(each["at"])] for each in of["crossovers"]]
+    said = {name: of[name] for name in ("sentence", "verdict", "doubt")}
+    return said | {"loads": loads, "speedups": speedups} | ({"crossovers": crossings} if crossings else {})
 
 
 def rounded(number: float | None) -> float | None:
@@ -211,39 +226,37 @@ def test_the_leader_of_equals_is_seldom_called_faster() -> None:
     assert faster <= 2
 
 
-def test_one_users_speed_up_does_not_depend_on_which_other_loads_ran() -> None:
-    """A second load used to put the end-to-end speed-up in its place."""
-    slow_to_read, more = choose("static", {"lookahead": 4}), Load(2)
-    choices = [choose("autoregressive"), slow_to_read]
-    loaded = [choice.at(more) for choice in choices]
-
-    def samples(every: Sequence[Choice]) -> list[SampleResult]:
-        return [
-            dataclasses.replace(sample(c.label, p, 200 if c.strategy == "static" else 100, c.load), prefill_ns=read)
-            for c, read in zip(every, [20_000_000, 80_000_000] * (len(every) // 2), strict=True)
-            for p in range(8)
-        ]
-
-    alone = found(choices, samples(choices), "autoregressive", ENDED)["rows"]["static:4"]
-    both = found([*choices, *loaded], samples([*choices, *loaded]), "autoregressive", ENDED)["rows"]
-    assert both["static:4"]["speedup"]["ratio"] == alone["speedup"]["ratio"] == pytest.approx(2.0)
-    assert both["static:4 @2"]["speedup"] == both["static:4 @2"]["end_to_end"]
-    assert both["static:4 @2"]["speedup"]["ratio"] == pytest.approx(120 / 130)
+def test_a_speedup_is_of_the_total_times_and_the_median_of_prompts_stands_beside_it() -> None:
+    gain = compared([150.0, 20], base=[100, 10])["rows"]["static:1"]["speedup"]
+    assert (gain["ratio"], gain["median"]) == pytest.approx(((1 / 100 + 1 / 10) / (1 / 150 + 1 / 20), 1.75))
 
 
-def test_under_load_the_order_and_what_may_be_as_fast_are_about_whole_requests() -> None:
-    """Decoding alone put the strategy first whose requests wait longest."""
-    load, dice = Load(4), random.Random(1)
-    choices = [choose("autoregressive").at(load), *(choose("static", {"lookahead": n}).at(load) for n in (1, 2))]
-    reads = {"autoregressive": 0, "static:1": 300, "static:2": 10}
-    decodes = {"autoregressive": 100.0, "static:1": 190.0, "static:2": 150.0}
+def test_end_to_end_counts_the_reading_of_the_prompt_too_and_each_number_has_a_definition() -> None:
     samples = [
-        dataclasses.replace(
-            sample(c.label, p, decodes[c.settings] * dice.lognormvariate(0, 0.02), load),
-            prefill_ns=reads[c.settings] * 10**6,
-        )
-        for c in choices
-        for p in range(24)
+        replace(sample(label, 0, speed), prefill_ns=reading_ms * 10**6)
+        for label, speed, reading_ms in (("autoregressive", 100, 100), ("static:4", 200, 140))
     ]
-    [only] = found(choices, samples, "autoregressive", ENDED)["loads"]
-    assert only["verdict"].startswith("static:2 @4 is 1.") and only["ranking"]["as_fast"] == ()
+    row = found([choose("autoregressive"), choose("static")], samples, "autoregressive", ENDED)["rows"]["static:4"]
+    assert (row["speedup"]["ratio"], row["prefill_ms"]) == pytest.approx((2.0, 140.0))
+    assert row["end_to_end"]["ratio"] == pytest.approx((100 + 100) / (140 + 50))
+    assert set(row) - {"strategy", "label", "params", "role", "runner", "samples"} == set(DEFINITIONS)
+    assert (row["num_draft_tokens"], row["mean_acceptance_length"], row["acceptance_histogram"]) == (1, 2.0, [0, 1])
+
+
+def test_bounds_are_never_ranked() -> None:
+    speeds = {"autoregressive": 100, "oracle:32": 900, "static:4": 125}
+    samples = [sample(label, prompt, speed) for label, speed in speeds.items() for prompt in range(3)]
+    choices = [choose("autoregressive"), choose("oracle"), choose("static")]
+    assert found(choices, samples, "autoregressive", ENDED)["verdict"].startswith("static:4")
+
+
+@pytest.mark.parametrize(("strategy", "text", "is_told"), [
+    ("lookup", (7,) * 40, True), ("lookup", range(40), False), ("static", (7,) * 40, False),
+])  # fmt: skip
+def test_a_text_that_repeats_itself_is_told_where_copies_gain_by_it(
+    strategy: str, text: Sequence[int], is_told: bool
+) -> None:
+    choices = [choose("autoregressive"), choose(strategy)]
+    samples = [replace(sample(choice.label, 0, 100), tokens=tuple(text)) for choice in choices]
+    doubt = found(choices, samples, "autoregressive", ENDED)["doubt"]
+    assert ("97 % of the text repeats itself" in doubt) == is_told

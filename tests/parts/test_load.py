@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter, abc
 from dataclasses import replace
-from typing import Any
 
 import pytest
 import torch
@@ -21,12 +20,9 @@ from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadLoad, BadStrategy, BrokenModel
 from decoding.measure.comparison import Measurement
-from decoding.measure.crossover import across_loads
 from decoding.measure.latency import Objective, figures, parse_objective
 from decoding.measure.sample import SampleResult, Timing, sample_from_dict
 from decoding.measure.schedule import blocks, stints
-from decoding.measure.speedups import Race
-from decoding.measure.summary import RaceResults
 from decoding.prompts.prompt import PromptItem
 from decoding.trace.events import Recorder, Verified
 from decoding.trace.timing import Clock
@@ -98,13 +94,6 @@ def test_a_text_whose_model_answers_nan_is_left_out_and_the_others_go_on(load: L
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
     with pytest.raises(BrokenModel, match="NaN"):
         made.run()
-
-
-def test_cancelling_a_full_batch_ends_it_at_once() -> None:
-    told: list[int] = []
-    made = comparison(choices=[choose("static").at(Load(4))], prompts=PROMPTS, cancelled=lambda: len(told) >= 2)
-    assert made.run(told.append) == []
-    assert 2 <= len(told) < len(PROMPTS)
 
 
 def test_under_load_strategies_take_turns_block_by_block() -> None:
@@ -196,33 +185,6 @@ def test_an_open_loop_tells_how_many_requests_were_answered_per_second(
     ]
     found = figures(samples, Objective())
     assert (found["arrived_per_s"], found["served_per_s"]) == (pytest.approx(2.0), pytest.approx(served))
-
-
-def at_loads(gains: abc.Mapping[Load, tuple[float, float, float]]) -> dict[str, Any]:
-    """Return what is said of static:4 beside autoregressive with such gains (ratio, low, high) at these loads."""
-    base = {load: f"autoregressive{load.suffix}" for load in gains}
-    races = [Race(load, {label: {"p": 1.0}, f"static:4{load.suffix}": {"p": 1.0}}, 40) for load, label in base.items()]
-    rows = [
-        {"label": f"{name}{load.suffix}", "strategy": name.partition(":")[0], "role": role, "is_shown": True,
-         "concurrency": None if load.is_open else load.concurrency, "rate": load.rate or None,
-         "audit": dict.fromkeys(("identical", "tie", "divergent", "not_compared"), 0),
-         "speedup": dict(zip(("ratio", "low", "high"), of, strict=True)) | {"median": of[0], "prompts": 40}}
-        for load, found in gains.items()
-        for name, role, of in (("autoregressive", "baseline", (1, 1, 1)), ("static:4", "ranked", found))
-    ]  # fmt: skip
-    return across_loads(rows, RaceResults(races, base, {}, {}, frozenset()))
-
-
-def test_the_crossover_lies_between_the_last_sure_gain_and_the_first_sure_loss() -> None:
-    found = {1: (1.5, 1.4, 1.6), 4: (1.2, 1.1, 1.3), 8: (1.0, 0.9, 1.1), 16: (0.8, 0.7, 0.9)}
-    standing = at_loads({Load(users): gain for users, gain in found.items()})
-    [crossing] = standing["crossovers"]
-    assert (crossing["gain_until"], crossing["loss_from"], crossing["at"]) == (4, 16, pytest.approx(8))
-    assert (
-        standing["doubt"] == "Not settled: 8 at once. static:4 is a gain up to 4 at once and a loss from 16 at once on."
-    )
-    assert [load["fastest"] for load in standing["loads"]] == ["static:4", "static:4 @4", None, "autoregressive @16"]
-    assert standing["sentence"] == "Fastest by load: 1 at a time to 4 at once: static:4; 16 at once: autoregressive."
 
 
 def test_a_request_that_cannot_begin_gives_its_place_back() -> None:

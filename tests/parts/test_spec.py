@@ -1,6 +1,7 @@
 import pytest
 
 from decoding.choice import Choice, choose, parse_choices, relabelled
+from decoding.core.load import ONE, Load
 from decoding.drafting.params import Value
 from decoding.errors import BadStrategy
 from decoding.strategies import STRATEGIES
@@ -65,6 +66,7 @@ def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
         ("suffix:memory=perhaps", "neither true nor false"),
         ("assisted:schedule=sometimes", "not one of constant, heuristic"),
         ("disco:classifier=" + "x" * 2000, "not a text of at most"),
+        ("static:" + "4" * 400, "not a whole number"),
         ("static:lookahead=4,depth=2", "no parameter 'depth'; it takes lookahead"),
         ("cap=3", "before any strategy"),
         ("lookup:threshold=0.2", "lookup: threshold needs a classifier; add classifier=newest"),
@@ -87,9 +89,10 @@ def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> 
     assert choose("disco", {"classifier": long}).label == "disco:priced,classifier=9c305924"
 
 
-def test_a_row_of_an_earlier_version_has_the_defaults_of_parameters_that_came_later() -> None:
-    now = choose("disco", {"cap": 8})
-    stored = {name: value for name, value in now.params.items() if name != "recalibrate"}
-    before = Choice("disco", stored)
-    assert before.label == now.label
-    assert type(before.source()) is type(now.source())
+def test_a_row_of_an_earlier_version_has_defaults_for_what_it_lacks_and_keeps_its_label() -> None:
+    now, params = choose("disco", {"cap": 8}), {"rule": "priced", "cap": 8, "lost": True}
+    assert Choice("disco", params).label == now.label
+    assert type(Choice("disco", params).source()) is type(now.source())
+    stored = Choice("disco", params, Load(4), "disco:priced,cap=8,lost=true @4")
+    assert (stored.label, stored.settings) == ("disco:priced,cap=8,lost=true @4", "disco:priced,cap=8,lost=true")
+    assert stored.at(ONE).label == stored.asking("").label.removesuffix(" @4") == now.label

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from types import FrameType
 
 import pytest
 import torch
 
 from decoding.ssd.transport.draft_process import Cores, DraftProcess, divide
-from decoding.ssd.transport.mailbox import Mailbox
-from tests.kit.processes import DEADLINE, LINUX, state, until
+from tests.kit.processes import LINUX, state, until
 from tests.kit.table import TableRunner
 
 pytestmark = pytest.mark.slow
@@ -67,37 +64,6 @@ def test_it_stays_on_its_core_sleeps_between_samples_and_ends_when_it_is_told(pr
     process.end()
     assert state(pid) == "" and process.pid is None
     process.end()  # twice does no harm
-
-
-class Interrupted(Exception):
-    """An exception as Ctrl-C raises it in a terminal."""
-
-
-def interrupt(number: int, frame: FrameType | None) -> None:
-    """Interrupt whoever waits for an answer. Before, the question may not have been sent."""
-    while frame:
-        if frame.f_code is Mailbox.wait.__code__:
-            signal.setitimer(signal.ITIMER_REAL, 0)
-            raise Interrupted
-        frame = frame.f_back
-
-
-def test_one_that_was_left_in_the_middle_of_an_answer_is_replaced(process: DraftProcess) -> None:
-    """Its next message would answer a question that nobody waits for any more."""
-    process.begin()
-    pid = process.pid
-    assert pid
-    os.kill(pid, signal.SIGSTOP)
-    before = signal.signal(signal.SIGALRM, interrupt)
-    try:
-        with pytest.raises(Interrupted):
-            signal.setitimer(signal.ITIMER_REAL, 0.05, 0.05)
-            process.ask(b"\0", patience_s=DEADLINE)
-    finally:
-        signal.signal(signal.SIGALRM, before)
-    assert process.pid == pid
-    process.begin()
-    assert process.pid and process.pid != pid
 
 
 @LINUX

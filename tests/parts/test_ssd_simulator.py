@@ -23,9 +23,7 @@ from tests.kit.recordings import tokens_per_round, tracked
 from tests.kit.worlds import World
 
 pytestmark = pytest.mark.slow
-NEW = 40
 VOCAB = 14
-SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
 
 
 def even(lookahead: int, branches: int) -> Plan:
@@ -56,28 +54,6 @@ def test_time_beside_each_other_is_what_the_theorem_says(placement: Placement, g
     theory = Speculation(hits / len(request.rounds), tokens, tokens, preparing=0.9, backup=0.6)
     assert found.tokens_per_s_device == pytest.approx(theory.speedup(), rel=0.005)
     assert tokens == pytest.approx(tokens_per_round(0.75, 4), rel=0.03)
-
-
-def test_every_price_is_paid_where_it_belongs() -> None:
-    """As above, by a draft that looks up: a first round that starts 0.5 late; 0.02 of the target's own before each
-    question; 0.03 from a draft to the beginning of what is prepared beside it. Opening and steps, 0.1 and three of 0.5,
-    are cut short by the verdict after the second step, which has to end first; the winner drafts its third token
-    alone."""
-    track = RecordedText(Record.of([True] * 8, 40), written=Written((), (0,) * 8, 40), preferred=((0, 1),) * 8)
-    price = replace(
-        CostModel.of_one((0.0, 1.0, 1.0), 0.1, 0.04, 0.0, 0.02),
-        branches=[(1, 0.5)],
-        opening=0.1,
-        taking=0.2,
-        answer=0.01,
-        turning=0.03,
-        start=0.5,
-    )
-    [request] = simulate([track], even(3, 4), price, ANYTIME).requests
-    assert request.first == pytest.approx(0.5 + 0.3 + 0.04 + 1.0)
-    over = 0.84 + 0.03 + 0.1 + 2 * 0.5 - (request.first + 0.02)  # what is left of the second step
-    assert request.end - request.first == pytest.approx(0.02 + over + 0.01 + 0.1 + 0.04 + 1.0)
-    assert [one.source for one in request.rounds] == ["fresh", "hit"]
 
 
 def test_prices_of_preparing_are_read_off_the_rounds_after_the_first() -> None:

@@ -44,10 +44,9 @@ def test_the_automaton_finds_what_a_scan_finds(vocab: int) -> None:
             assert length == repeated(here)
             while length:
                 counts = followers(here, here[end - length :])
-                token, count, total = suffixes.follower(state)
-                assert (count, total) == (max(counts.values()), counts.total()) and counts[token] == count
-                state = suffixes.shorter(state)
-                length, found = suffixes.length(state), found + 1
+                token, match = next(suffixes.followers(state, length))
+                assert match == (length, max(counts.values()), counts.total()) and counts[token] == match.times
+                (state, length), found = suffixes.shorter(state), found + 1
     assert found > 200
 
 

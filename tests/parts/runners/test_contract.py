@@ -32,16 +32,6 @@ def assert_close(got: Tensor, want: Tensor) -> None:
     torch.testing.assert_close(got, want, atol=1e-4, rtol=1e-5)
 
 
-def test_a_branch_answers_as_a_fresh_runner_would(runner: ModelRunner) -> None:
-    lengths, steps = (20, 20, 17, 3, 24), [[1, 2, 3, 4, 5], [6, 7, 8, 9, 10], [11, 12, 13, 14, 15]]
-    want = [fresh(runner, [*TEXT[:n], *(step[row] for step in steps)], 3) for row, n in enumerate(lengths)]
-    fresh(runner, TEXT[:24])
-    branches = Chains(runner, lengths)
-    got = [branches.extend(step).clone() for step in steps]
-    for row, rows_want in enumerate(want):
-        assert_close(torch.stack([logits[row] for logits in got]), rows_want)
-
-
 TREE = [(5, -1), (6, -1), (7, 0), (8, 0), (9, 1), (10, 3), (11, 5)]  # token and parent
 PATHS = [[5], [6], [5, 7], [5, 8], [6, 9], [5, 8, 10], [5, 8, 10, 11]]
 
