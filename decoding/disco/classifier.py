@@ -81,11 +81,6 @@ class DraftClassifier:
         network is for both too."""
         return DraftClassifier(self.drafted.scaled(scale, shift), self.copied or self.drafted)
 
-    def one(self, row: Sequence[float]) -> float:
-        """Estimate one drafted token."""
-        columns, units, bias = self._unrolled
-        return judging.estimate(units, bias, [row[column] for column in columns])
-
     def quickly(self, margin: float, score: float, ahead: int) -> float:
         """Estimate one token by GLANCE features alone, which a draft has so many tokens before."""
         logit = self._bias
@@ -141,12 +136,6 @@ class DraftClassifier:
     @cached_property
     def _bias(self) -> float:
         return float(self.drafted.out_bias)
-
-    @cached_property
-    def _unrolled(self) -> tuple[list[int], list[judging.Unit], float]:
-        """Columns in use; each hidden unit's weights for them, its bias and its output weight; the output bias."""
-        columns = self.drafted.hidden.any(0).nonzero()[:, 0].tolist()
-        return columns, *unrolled(self.drafted, columns)
 
     @cached_property
     def greedy(self) -> DraftClassifier:
@@ -208,12 +197,6 @@ class Calibration:
         card = {**classifier.card, "sampling": self.sampling}
         card |= {name: {**(card.get(name) or {}), **getattr(self, name)} for name in ("thresholds", "sweep")}
         return replace(classifier.scaled(self.scale, self.shift), card=card, prices=classifier.prices)
-
-
-def unrolled(layers: Layers, columns: Sequence[int]) -> tuple[list[judging.Unit], float]:
-    """Return the hidden units with their weights for these columns, and the output bias."""
-    rows = layers.hidden[:, columns].tolist()
-    return list(zip(rows, layers.hidden_bias.tolist(), layers.out[0].tolist(), strict=True)), float(layers.out_bias)
 
 
 def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone: bool = False) -> DraftClassifier:

@@ -15,7 +15,7 @@ from decoding.dice.verify import EMPTY, Draft, Verdict
 from decoding.drafting.driver import DraftDriver
 from decoding.models.runner import Steps
 from decoding.vocabularies.bridge import Bridge
-from decoding.vocabularies.coder import tail_of, whole_characters
+from decoding.vocabularies.spelling import tail_of, whole_characters
 
 
 @dataclass

@@ -44,6 +44,11 @@ def test_a_strategy_of_an_earlier_version_is_a_setting_of_another_now(
     assert (stored.label, stored.kind, stored.all_params) == (now, kind, read.params)
 
 
+def test_a_stored_row_may_hold_a_parameter_that_is_gone() -> None:
+    stored = Choice.of({"strategy": "server", "params": {"name": "it", "speculation": "as-started"}})
+    assert (stored.label, stored.all_params) == ("server:it", {"name": "it"})
+
+
 def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
     plain, judged, named, always = parse_choices("hybrid,hybrid:newest,hybrid:c,disco")
     assert [choice.classifier for choice in (plain, judged, named, always)] == [None, "", "c", ""]
