@@ -41,7 +41,7 @@ from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.ssd.memory import needed_by
 from decoding.ssd.speculator.speculator import plan_of
-from decoding.ssd.transport.two_lanes import PLACEMENT
+from decoding.ssd.transport.two_lanes import PLACEMENTS
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Event, Finished, Started
 
@@ -93,7 +93,7 @@ class Simulating:
     def is_beside(self, choice: Choice) -> bool:
         """Return whether the models work at once: on devices of their own, or on two streams of one. How much they slow
         each other there is in the prices, which are measured in that placement."""
-        return bool(self.pair.process_of(choice)) or self.pair.placement_of(choice) == PLACEMENT
+        return bool(self.pair.process_of(choice)) or self.pair.placement_of(choice) in PLACEMENTS
 
     def fits(self, choice: Choice) -> bool:
         """Whether its branches fit into memory now."""

@@ -145,8 +145,9 @@ class ExchangeHere(Exchange):
         self._speculators = Speculators(hides=lanes is not None)
 
     def enter(self, asking: SsdDrafter, text: Sequence[int]) -> None:
+        runner = self._lanes.runner_of(asking.draft) if self._lanes else asking.draft
         with self._on_lane():
-            self._speculators.read(asking.number, asking.recipe, text, asking.draft)
+            self._speculators.read(asking.number, asking.recipe, text, runner)
 
     def leave(self, asking: SsdDrafter) -> None:
         self._speculators.keep(self._speculators.texts.keys() - {asking.number})
@@ -183,5 +184,5 @@ class ExchangeHere(Exchange):
         if not draft.tokens:
             return EMPTY
         if self._lanes and scores is not None:
-            self._lanes.hand_over(scores)
+            scores = self._lanes.hand_over(scores)
         return replace(draft, scores=scores, late=late)
