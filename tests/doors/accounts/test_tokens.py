@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 
 from webapp.accounts import services
-from webapp.accounts.models import ApiToken, Membership, Role, Scope
+from webapp.accounts.models import ApiToken, Membership, Role, Scope, User
 
 
 def use(text: str):
@@ -62,6 +62,9 @@ def test_a_token_is_never_stronger_than_its_owner_is_today_nor_makes_others(worl
     assert answer.status_code == 403
     answer = world.script("submit").post("/api/v1/tokens/", {"name": "child", "scope": "read"})
     assert (answer.status_code, answer.json()["code"]) == (403, "scope-too-narrow")
+    User.objects.filter(pk=world.alice.pk).update(is_operator=True)
+    asked = [world.script(scope).get("/api/v1/users/").status_code for scope in ("read", "submit", "admin")]
+    assert asked == [403, 403, 200]
 
 
 def test_last_used_is_written_at_most_once_a_minute(world):

@@ -9,8 +9,7 @@ from tests.kit import make
 from webapp.comparisons.kinds import COMPARISON
 from webapp.core.problems import Conflict
 from webapp.jobs import ends, line, services
-from webapp.jobs.leases import Reaper
-from webapp.jobs.models import Job, JobEvent, JobState, Queue
+from webapp.jobs.models import Job, JobEvent, Queue
 
 
 @pytest.fixture
@@ -104,20 +103,6 @@ def test_silence_counts_until_the_worker_is_there_again_and_tells(job):
     assert log() == f"w1 is there again. {ends.OUTSIDE}"
 
 
-def test_after_an_outage_of_the_database_every_worker_has_time_to_renew(job):
-    """While it is away nobody can renew, and the reaper cannot look."""
-    claimed = claim()
-    now = 0.0
-    reaper = Reaper(clock=lambda: now)
-    reaper.look()
-    now += 3600
-    assert reaper.look() == 0
-    services.renew(job=claimed)
-    now += 9
-    assert reaper.look() == 0
-    assert Job.objects.get().state == JobState.RUNNING
-
-
 NO_MEMORY = "It needs 30.0 GiB, and cpu has 12.0 GiB free."
 
 
@@ -155,12 +140,3 @@ def test_a_job_that_nobody_at_hand_can_do_fails_at_once_and_says_why_each_could_
     assert job.reason.endswith("Start a worker that can, and try again.")
     services.retry(job=job, by=world.actor(world.bob))
     assert claimed_by("a") == job
-
-
-def test_a_worker_that_lost_its_lease_refuses_nothing(job):
-    listen("small", "large")
-    old = claimed_by("small")
-    assert make.silence() == 1
-    claimed_by("large")
-    assert not services.refuse(job=old, reason=NO_MEMORY)
-    assert Job.objects.get().refusals == {}

@@ -61,6 +61,7 @@ def test_a_lost_lease_gives_the_job_to_another_and_the_late_writes_are_refused(w
     new = claim(taker)
     assert (new.pk, new.attempt) == (old.pk, 2)
     assert not services.renew(job=old) and not services.succeed(job=old) and not services.fail(job=old, reason="late")
+    assert not services.refuse(job=old, reason="late") and Job.objects.get().refusals == {}
     services.note(job=new, sentence="in time")
     told = list(JobEvent.objects.values_list("sentence", flat=True))
     assert "late" not in told and told[-1] == "in time"
@@ -71,10 +72,13 @@ def test_clocks_that_jump_lose_no_lease_and_keep_none(world):
     """The worker's clock does not matter: a worker that renews keeps the job, and one that does not loses it."""
     enqueue(world, "renewed")
     enqueue(world, "silent")
-    renewed = claim("w1")
-    claim("w2")
+    renewed, silent = claim("w1"), claim("w2")
     now = 0.0
     reaper = Reaper(clock=lambda: now)
+    reaper.look()
+    now += 3600
+    assert reaper.look() == 0, "while the database was away nobody could renew"
+    services.renew(job=silent)
     for day in (-1, 2, -3):
         there = timezone.now() + timedelta(days=day)
         Job.objects.filter(pk=renewed.pk).update(lease_until=there)  # renewed, by a clock that somebody has set

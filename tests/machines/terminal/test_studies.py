@@ -256,7 +256,8 @@ def points(out: Path, slug: str) -> list[dict[str, str]]:
 
 def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_texts_from_the_folder(tmp_path, capsys):
     assert command(*LITTLE, "--figures", "disco-4", "--out", tmp_path) == 0
-    assert "recording: 4/4, about" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "recording: 4/4, about" in told and ", 1 thread, fast runner, " in told
     assert {path.name for path in tmp_path.glob("disco-4.*")} == {f"disco-4.{e}" for e in ("csv", "py")}
     computed = [float(row["y"]) for row in points(tmp_path, "disco-4") if row["origin"] == "computed"]
     assert sum(computed) == pytest.approx(1.0)
