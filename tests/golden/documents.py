@@ -30,7 +30,7 @@ from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.simulation import AheadPrices, RecordedComparison, simulate
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import STRATEGIES
-from decoding.trace.events import Prompted, to_dict
+from decoding.trace.events import Prompted
 from tests.golden import live
 from tests.kit.pairs import pair, prompts
 from tests.kit.worlds import JOINT as AT_LOAD
@@ -190,12 +190,10 @@ def _traced_text(number: int, sampling: Sampling) -> TracedText:
     world = World.of_tables(live.VOCAB, number, noise=0.9)
     tokens = world.run(choose("autoregressive"), prompt, sampling, number)[0].tokens
     places = TracedText.of(len(tokens), NEW, False, tokens=tokens)
-    places.learn([to_dict(Prompted(tuple(prompt), 0), 1)])
+    places.learn([Prompted(tuple(prompt), 0)])
     for choice in parse_choices(RAN):
         events = world.run(choice, prompt, sampling, number)[1].events
-        places.learn(to_dict(event, seq) for seq, event in enumerate(events, 1))
-        if choice.spec.prepares_ahead:
-            places.learn_branches(events)
+        places.learn(events, has_branches=choice.spec.prepares_ahead)
     return places
 
 

@@ -29,7 +29,7 @@ from decoding.replay.what_if.places import TracedText
 from decoding.replay.what_if.simulation import AheadPrices, RecordedComparison, simulate
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import STRATEGIES
-from decoding.trace.events import Drafted, Verified, to_dict
+from decoding.trace.events import Drafted, Verified
 from tests.kit import recordings
 from tests.kit.copies import chain, chained
 from tests.kit.worlds import JOINT, some_classifier
@@ -131,8 +131,7 @@ def traced(case: Case) -> RecordedComparison:
         places = TracedText.of(len(tokens), case.new, False, tokens=tokens)
         places.prompt_tokens = prompt
         for text in own:
-            places.learn(to_dict(event, seq) for seq, event in enumerate(events_of(text)))
-        places.learn_branches(events_of(own[3]))
+            places.learn(events_of(text), has_branches=text is own[3])
         texts.append(places)
     priced, ahead = ([events_of(text) for texts in runs for text in texts] for runs in (ran[:2], ran[3:]))
     costs = costs_from(priced)

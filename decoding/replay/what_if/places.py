@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
 from decoding.drafting.source import WORDS
 from decoding.drafting.tree_shapes import RANKS
-from decoding.trace.events import Anticipated, Drafted, Event, Verified
+from decoding.trace.events import Anticipated, Drafted, Event, Prompted, Started, Verified
 
 MOST_BRANCHES = 32  # most that a setting may ask for
 _ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that differ from all of the target's
 
 
-def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
-    return draft.get("backup") in (None, "", "neural") and draft.get("source") != "copied"
+def _is_by_the_model(draft: Drafted) -> bool:
+    return draft.backup in ("", "neural") and draft.source != "copied"
 
 
 @dataclass
@@ -59,32 +58,39 @@ class TracedText:
         """Positions that a draft can reach. The last token of a full text has no room for a draft."""
         return self.said[: self.room - 1]
 
-    def learn(self, events: Iterable[Mapping[str, Any]]) -> None:
-        start, draft = 0, None
+    def learn(self, events: Iterable[Event], *, has_branches: bool = False) -> None:
+        """Learn from one sample. `has_branches` says whether it prepared for what the draft likes best: SSD's branches
+        without a classifier."""
+        drafts, verdicts, at = dict[int, Drafted](), dict[int, tuple[int, Verified]](), 0
         for event in events:
-            if event["event"] == "drafted":
-                draft = event
-            elif event["event"] == "started":
-                self.prompt_length = event["prompt_tokens"]
-            elif event["event"] == "prompted":
-                self.prompt_tokens = event["prompt"]
-            elif event["event"] == "verified":
-                if draft is not None and _is_by_the_model(draft):
-                    chain = [0] * event["accepted"] + [int(event["accepted"] < len(draft["tokens"]))]
-                    self._learn_ranks(start, draft.get("ranks") or chain)
-                    self._learn(start, draft, event["accepted"])
-                start, draft = start + event["accepted"] + 1, None
+            match event:
+                case Started():
+                    self.prompt_length = event.prompt_tokens
+                case Prompted():
+                    self.prompt_tokens = event.prompt
+                case Drafted():
+                    drafts[event.round] = event
+                case Verified():
+                    draft = drafts.get(event.round)
+                    if draft and _is_by_the_model(draft):
+                        chain = [0] * event.accepted + [int(event.accepted < len(draft.tokens))]
+                        self._learn_ranks(at, draft.ranks or chain)
+                        self._learn_draft(at, draft, event.accepted)
+                    verdicts[event.round] = at + event.accepted, event
+                    at += event.accepted + 1
+                case Anticipated() if has_branches and event.round in drafts and event.round in verdicts:
+                    self._learn_branches(event, drafts[event.round], *verdicts[event.round])
 
-    def _learn(self, start: int, draft: Mapping[str, Any], accepted: int) -> None:
-        confidence: Sequence[float] = draft["confidence"]
+    def _learn_draft(self, start: int, draft: Drafted, accepted: int) -> None:
+        confidence = draft.confidence
         for at, value in zip(range(start, len(self.said)), confidence[: accepted + 1], strict=False):
             self.said[at], self.confidence[at] = at < start + accepted, value
         tail, miss = confidence[accepted + 1 :], start + accepted
         if accepted < len(confidence):
-            self.refused[miss] = draft["tokens"][accepted]
+            self.refused[miss] = draft.tokens[accepted]
         if accepted < len(confidence) and len(tail) >= len(self.tails.get(miss, ())):
             self.tails[miss] = tail
-            if draft["stop"] == "eos":
+            if draft.stop == "eos":
                 self.ends.add(miss)
 
     def _learn_ranks(self, start: int, ranks: Sequence[int]) -> None:
@@ -96,23 +102,14 @@ class TracedText:
     def _learn_beyond(self, at: int, tried: int) -> None:
         self.beyond[at] = max(tried, self.beyond.get(at, 0))
 
-    def learn_branches(self, events: Iterable[Event]) -> None:
-        """Learn from what an SSD run prepared for: after each count, branches hold the draft's best tokens."""
-        drafts, verdicts, at = dict[int, Drafted](), dict[int, tuple[int, Verified]](), 0
-        for event in events:
-            if isinstance(event, Drafted):
-                drafts[event.round] = event
-            elif isinstance(event, Verified):
-                verdicts[event.round] = at + event.accepted, event
-                at += event.accepted + 1
-            elif isinstance(event, Anticipated) and event.round in verdicts and event.round in drafts:
-                draft, (place, verdict) = drafts[event.round], verdicts[event.round]
-                listed = [token for count, token, _ in event.branches if count == verdict.accepted]
-                refused = int(draft.backup in ("", "neural") and verdict.accepted < len(draft.tokens))
-                if verdict.token in listed:
-                    self.stood.setdefault(place, refused + listed.index(verdict.token))
-                else:
-                    self._learn_beyond(place, refused + len(listed))
+    def _learn_branches(self, prepared: Anticipated, draft: Drafted, place: int, verdict: Verified) -> None:
+        """Learn the rank of the target's token from the branches after so many accepted tokens."""
+        listed = [token for count, token, _ in prepared.branches if count == verdict.accepted]
+        refused = int(_is_by_the_model(draft) and verdict.accepted < len(draft.tokens))
+        if verdict.token in listed:
+            self.stood.setdefault(place, refused + listed.index(verdict.token))
+        else:
+            self._learn_beyond(place, refused + len(listed))
 
     def ahead(self, hopes: bool) -> RecordedText:
         """Return the text as it is for drafts that are prepared ahead: with what the draft preferred at each place."""

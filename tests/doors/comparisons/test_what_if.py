@@ -253,7 +253,7 @@ def ranks(*samples):
     """Ranks of the text's tokens on the draft's lists, and the least that they can be."""
     places = TracedText.of(3, 3, False, tokens=(5, 9, 9))
     for events in samples:
-        places.learn_branches(events)
+        places.learn(events, has_branches=True)
     return places.stood, places.beyond
 
 
@@ -265,10 +265,10 @@ def round_one(drafted, accepted, token, branches):
 
 def test_a_branch_tells_what_the_draft_preferred_and_of_two_samples_the_surer_is_believed():
     refused = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 9, 1), (2, 8, 1)))
-    assert ranks(refused) == ({1: 2}, {})
+    assert ranks(refused) == ({0: 0, 1: 2}, {1: 1})
     missed = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 4, 1)))
-    assert ranks(missed) == ({}, {1: 3})
+    assert ranks(missed) == ({0: 0}, {1: 3})
     fewer = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1)))
-    assert ranks(round_one((5, 6), 1, 9, ((1, 7, 1), (1, 4, 1))), fewer) == ({}, {1: 3})
+    assert ranks(round_one((5, 6), 1, 9, ((1, 7, 1), (1, 4, 1))), fewer) == ({0: 0}, {1: 3})
     whole = round_one((5, 6), 2, 9, ((2, 8, 1), (2, 9, 1)))
-    assert ranks(whole) == ({2: 1}, {})
+    assert ranks(whole) == ({0: 0, 1: 0, 2: 1}, {2: 0})

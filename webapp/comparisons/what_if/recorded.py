@@ -78,17 +78,16 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
     prompts = {prompt: _places(texts[prompt], before[prompt], room) for prompt in few if texts[prompt]["tokens"]}
     played = list[tuple[str, list[Event]]]()
     began: dict[bool, dict[int, Started]] = {False: {}, True: {}}  # by whether a draft model read the prompt
-    for pk, events, words in trace.read_all(alike):
+    for pk, stored, words in trace.read_all(alike):
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
+        events = [*map(from_dict, stored)]
         _note_start(began, strategy, prompt, events)
         if strategy == BASELINE and prompt in prompts:
             prompts[prompt].pieces = [words.get(str(token), "") for token in texts[prompt]["tokens"]]
         if strategy in {BASELINE, *DRAFTED_BY_THE_PAIR} and prompt in prompts:
-            prompts[prompt].learn(events)
+            prompts[prompt].learn(events, has_branches=strategy in AHEAD)
         if strategy in PRICED | AHEAD | TREES | MIXES:
-            played.append((strategy, [from_dict(event) for event in events]))
-        if strategy in AHEAD and prompt in prompts:
-            prompts[prompt].learn_branches(played[-1][1])
+            played.append((strategy, events))
     priced, ahead, trees, mixes = (
         [run for slug, run in played if slug in wanted] for wanted in (PRICED, AHEAD, TREES, MIXES)
     )
@@ -103,13 +102,9 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
     return replace(found, ahead=prepared and replace(prepared, at=_preparing(comparison, found.costs)))
 
 
-def _note_start(
-    began: Mapping[bool, dict[int, Started]], strategy: str, prompt: int, events: Sequence[Mapping[str, Any]]
-) -> None:
-    if strategy == BASELINE or strategy in DRAFTED_BY_THE_PAIR:
-        start = from_dict(dict(events[0])) if events else None
-        if isinstance(start, Started):
-            began[strategy in DRAFTED_BY_THE_PAIR][prompt] = start
+def _note_start(began: Mapping[bool, dict[int, Started]], strategy: str, prompt: int, events: Sequence[Event]) -> None:
+    if (strategy == BASELINE or strategy in DRAFTED_BY_THE_PAIR) and events and isinstance(events[0], Started):
+        began[strategy in DRAFTED_BY_THE_PAIR][prompt] = events[0]
 
 
 def _by_users(comparison: Comparison) -> dict[int, list[Traces]]:
