@@ -19,7 +19,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from benchmarks._card import Card, datasheet_gbps
 from decoding.dice.dice import best
-from decoding.models.fast.attention import Attend, attend_at_once, attend_in_steps
+from decoding.models.fast.passes import Attend, attend_at_once, attend_in_steps
 from decoding.models.fast.products import TILES
 
 PACKAGES = ("transformers", "tokenizers", "numpy", "safetensors", "pytest", "triton")

@@ -10,10 +10,10 @@ from benchmarks._card import Card
 from decoding.core.ending import Ending
 from decoding.core.loop import decode
 from decoding.core.sequence import Sequence
-from decoding.dice.dice import EqualityDice, dice_for
+from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
 from decoding.drafting.driver import DraftDriver
-from decoding.drafting.source import Nothing, View
+from decoding.drafting.source import Chain, View
 from decoding.models.fast.fused import Kernels
 from decoding.models.fast.runner import FastRunner
 from decoding.trace.events import Recorder, Started, Verified
@@ -33,7 +33,7 @@ def passes(card: Card) -> None:
     names = runner.decoder.kernels.names
     card.say(section="fused kernels", **runner.decoder.kernels.told)
     _queued(card, runner, text, steps, size)
-    drafter = DraftDriver(Nothing(), View(), EqualityDice(Sampling(), runner.vocab_size, 0))
+    drafter = DraftDriver(Chain(), View(), Dice(Sampling(), runner.vocab_size, 0))
     for drafter.drafts in (False, True):  # if it might draft, no pass begins before the host has read the last choice
         for turn in range(3):
             _decoded(card, runner, drafter, text, steps, size, turn)

@@ -22,10 +22,9 @@ from decoding.backends.pair import ModelPair
 from decoding.backends.registry import Parts, build
 from decoding.backends.serving import CachePool, TextCaches
 from decoding.choice import Choice, choose
-from decoding.core.drafter import Drafter
 from decoding.core.ending import Ending
 from decoding.core.loop import decode_all
-from decoding.core.sequence import Sequence
+from decoding.core.sequence import Drafter, Sequence
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import load_classifier

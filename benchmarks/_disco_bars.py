@@ -18,6 +18,7 @@ from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
+from decoding.drafting.source import Chain
 from decoding.measure.comparison import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey
@@ -28,7 +29,6 @@ from decoding.prompts.prompt import PromptItem
 from decoding.replay import probing
 from decoding.replay.planning import CAP, RecordedSet, best_of_kinds, predict, tuned
 from decoding.strategies.disco import RULES, Priced
-from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, EventSink, Recorder
 from decoding.training import making
 from decoding.training.making import TrainingStep
@@ -147,7 +147,7 @@ def asking(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, l
     ratios = list[float]()
     for turn, prompt in enumerate(prompts):
         heedless = Heedless(classifier.tuned("priced"), lookahead)
-        ways = [(heedless, estimate_of(classifier)), (SameLength(lookahead), None)]
+        ways = [(heedless, estimate_of(classifier)), (Chain(lookahead), None)]
         order = (0, 1) if turn % 2 else (1, 0)
         times = {way: _times(probing.drafted(comparison, prompt, *ways[way])) for way in order}
         ratios += [asked / unasked for asked, unasked in zip(times[0], times[1], strict=True)]

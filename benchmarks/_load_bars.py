@@ -132,7 +132,7 @@ def at_loads(rows: Rows, choices: Sequence[Choice], users: Sequence[int]) -> lis
     fixed = [c for c in choices if c.strategy in ("autoregressive", "static")]
     for count in users if any(choice.strategy == "budget" for choice in choices) else ():
         best = max(fixed, key=lambda c: speed[c.at(Load(count)).label])
-        own = paired(rows, "budget:stop", best.settings, Load(count))
+        own = paired(rows, "budget:8", best.settings, Load(count))
         bars.append(Bar(f"budget / best fixed ({best.settings}) at {count}", own, 0.98))
     return bars
 
@@ -228,7 +228,7 @@ def worthless(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling
     wrong = dataclasses.replace(pair, draft=draft, contestants={}, fingerprints=None)
     choices = [c.at(Load(users)) for c in (AUTOREGRESSIVE, *parse_choices("budget"))]
     rows = run_all(wrong, prompts, sampling, choices)
-    figure = paired(dict(rows), "budget:stop", AUTOREGRESSIVE.label, Load(users))
+    figure = paired(dict(rows), "budget:8", AUTOREGRESSIVE.label, Load(users))
     return [Bar(f"worthless draft: budget / autoregressive at {users}", figure, 0.98)]
 
 

@@ -23,11 +23,10 @@ from decoding.dice.dice import NOISE_BLOCK, dice_for
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.driver import DraftDriver
-from decoding.drafting.source import Copying, Source, View
+from decoding.drafting.source import Chain, Copying, Source, View
 from decoding.models.devices import Launched
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import fitted, rising
-from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Recorder, Verified
 from decoding.trace.timing import Clock
 
@@ -182,7 +181,7 @@ class Probing:
         length = max(1, min(LENGTH, min(contexts) - GROWTH))
         prompt = [(7 * number + 3 * at) % self.pair.vocab for at in range(length)]
         dice = dice_for(self.sampling, self.pair.vocab, number)
-        source = SameLength(lookahead) if place.draft else AnyTokens(repeat(lookahead))
+        source = Chain(lookahead) if place.draft else AnyTokens(repeat(lookahead))
         feature = estimate_of(self.classifier) if self.classifier else None
         return text_of(self.pair, place, prompt, dice, source, clock, feature=feature)
 

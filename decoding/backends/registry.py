@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, get_args
 
 from decoding.choice import Choice
-from decoding.core.drafter import Drafter
+from decoding.core.sequence import Drafter
 from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
 from decoding.disco.classifier import DraftClassifier

@@ -44,7 +44,6 @@ class BatchState:
         self._times: dict[int, list[float]] = {}  # by texts: seconds of a round by its lookahead
         # Of this round. Every text asks for them after every token.
         self._by_lookahead: list[float] = []
-        self._row: float | None = None
         self._prices: dict[int, float] = {}
 
     @property
@@ -61,8 +60,7 @@ class BatchState:
         """Begin a round of so many texts."""
         self.running = max(1, running)
         self.round += 1
-        self._by_lookahead, self._row = [], None
-        self._prices = {}
+        self._by_lookahead, self._prices = [], {}
 
     def common(self, make: Callable[[], Common]) -> Common:
         """Return what the sources of all texts share, made when the first one asks."""
@@ -107,27 +105,20 @@ class BatchState:
             ]
         return self._times[self.running]
 
-    @property
-    def row(self) -> float:
-        """Price of one more row in the verification, in tokens."""
-        if self._row is None:
-            assert self.costs, "no source prices rounds"
-            self._row = self.pace * self.costs.row(self.running, few=2, many=5)
-        return self._row
-
     def price(self, depth: int) -> float:
         """Price of drafting and verifying a token at this depth, in tokens."""
         if depth not in self._prices:
-            self._prices[depth] = self.pace * self._share(depth) + self.row
+            assert self.costs, "no source prices rounds"
+            row = self.costs.row(self.running, few=2, many=5)
+            self._prices[depth] = self.pace * self._share(self.costs, depth) + self.pace * row
         return self._prices[depth]
 
-    def _share(self, depth: int) -> float:
+    def _share(self, costs: CostModel, depth: int) -> float:
         """Seconds that a draft step at this depth takes of each text for which it usually would pay, if all these share
         it. The first step is every text's or none's."""
-        assert self.costs, "no source prices rounds"
         together = self._wanting[depth] if depth and depth < len(self._wanting) else self.running
         together = min(max(1.0, together), self.running)
-        return self.costs.draft(together) / together
+        return costs.draft(together) / together
 
     def request_step(self, depth: int) -> None:
         """Count a text for which a step at this depth pays if all others share it. Counting those that did draft would

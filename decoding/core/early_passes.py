@@ -9,10 +9,10 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from decoding.core.drafter import Drafter, QueuedDraft
 from decoding.dice.choosing import Picker
 from decoding.dice.dice import Dice, PendingVerdict, SharedDice, pending_verdict
 from decoding.dice.sampling import Sampling
+from decoding.dice.verify import QueuedDraft
 from decoding.models.devices import sent_to
 from decoding.models.fast.runner import FastModel, FastRunner, UnreadDrafts
 from decoding.models.runner import ModelRunner
@@ -79,10 +79,10 @@ class EarlyPasses:
         return pending_verdict(runner.follow(self._picker))
 
 
-def early_passes_of(target: ModelRunner, drafter: Drafter, dice: Dice, end: int) -> EarlyPasses | None:
-    """Return None where a pass cannot begin before the host has read the last choice: a draft depends on it, ratio dice
-    read the logits, and other runners and texts that share passes choose on the host."""
-    if drafter.drafts or not dice.sampling.fixes_the_text or not isinstance(target, FastRunner):
+def early_passes_of(target: ModelRunner, dice: Dice, end: int) -> EarlyPasses | None:
+    """Return the passes of a text without drafts; None where a pass cannot begin before the host has read the last
+    choice: ratio dice read the logits, and other runners and texts that share passes choose on the host."""
+    if not dice.sampling.fixes_the_text or not isinstance(target, FastRunner):
         return None
     return EarlyPasses(target, dice, end) if target.can_follow else None
 

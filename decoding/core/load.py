@@ -33,10 +33,6 @@ class Load:
             raise BadLoad(f"concurrency is {self.concurrency}; it must lie between 1 and {MOST_USERS}.")
         if self.rate and not RATES[0] <= self.rate <= RATES[1]:  # NaN fails too
             raise BadLoad(f"rate is {self.rate:g}; it must lie between {RATES[0]:g} and {RATES[1]:,.0f} requests/s.")
-        if self.rate and self.concurrency != 1:
-            raise BadLoad("A load has a concurrency or a rate, not both.")
-        if self.recorded and not self.rate:
-            raise BadLoad("A load as recorded has a rate: the log's own, or a faster or slower one.")
 
     @property
     def is_open(self) -> bool:

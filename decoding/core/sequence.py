@@ -1,4 +1,4 @@
-"""Sequence: one text that is being decoded, with all state that it shares with no other text.
+"""Sequence: one text that is being decoded, with all state that it shares with no other text, and its drafter.
 
 While `is_reading`, the loop feeds each `prompt_piece` to the target and calls `note_prompt_read`. Then it plays rounds:
 `draft_steps`, `begin_verification`, `launch_verdict` and `commit_verdict`. On a CPU `_queued` and `_early` stay None.
@@ -6,22 +6,23 @@ While `is_reading`, the loop feeds each `prompt_piece` to the target and calls `
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections import abc
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from decoding.core.drafter import EMPTY, Draft, Drafter, QueuedDraft
+from decoding.core.batch_state import BatchState
 from decoding.core.early_passes import EarlyPasses, early_passes_of, judging_of
 from decoding.core.ending import Decoded, Ending
 from decoding.dice.dice import Dice, PendingVerdict, pending_verdicts
-from decoding.dice.verify import Verdict
+from decoding.dice.verify import EMPTY, Draft, QueuedDraft, Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched, sent_to
 from decoding.models.fast.runner import UnreadDrafts
 from decoding.models.runner import Feed, ModelRunner, Steps, TakesUnread, TreeReading, rewind_to
-from decoding.trace.events import Drafted, EventSink, Finished, FinishReason, Started, Verified
+from decoding.trace.events import Anticipated, Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.trace.timing import Clock
 
 
@@ -32,6 +33,41 @@ class SharedPass:
     texts: int  # that verify in its pass
     prompt_rows: int  # tokens of prompts that the pass reads for others
     prompts_ns: int  # time, after the previous pass, that drafts spent reading the prompts of other texts
+
+
+class Drafter(ABC):
+    """Proposes tokens for one sample: the loop asks for a draft each round, and tells the verdict. Only `draft_steps`
+    must be written; the other methods do nothing by default."""
+
+    drafts = True  # whether it ever proposes a token
+
+    @abstractmethod
+    def draft_steps(self, text: abc.Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
+        """Propose up to `limit` tokens to follow the text, in steps, each a pass of a model that other texts may share;
+        in no step if it runs no model, or runs one by itself. The tokens may depend on anything except the random
+        numbers that the target's verdict will use."""
+
+    def join(self, batch: BatchState) -> None:  # noqa: B027
+        """Learn which texts are decoded together with this one."""
+
+    def prepare(self, text: abc.Sequence[int]) -> None:  # noqa: B027
+        """Read the prompt, so that rounds begin warm."""
+
+    def anticipate(self, text: abc.Sequence[int], draft: Draft) -> None:  # noqa: B027
+        """Prepare the next draft before the target judges this one, or start work that can run meanwhile."""
+
+    def meanwhile(self, is_done: abc.Callable[[], bool]) -> None:  # noqa: B027
+        """Work in this thread until the target's verdict is done. The verdict has been launched already."""
+
+    def observe(self, draft: Draft, verdict: Verdict) -> None:  # noqa: B027
+        """Learn from the verdict on a draft."""
+
+    def leave(self) -> None:  # noqa: B027
+        """Forget the text, which has ended."""
+
+    def anticipated(self, number: int) -> Anticipated | None:
+        """Describe what was prepared during the verification of round `number`. The loop asks after the next draft."""
+        return None
 
 
 @dataclass(eq=False)
@@ -84,7 +120,7 @@ class Sequence:
         """Forget what an earlier sample left in the cache: it must not make this one look faster."""
         self.dice.commit(self.text)
         self.target.rewind(0)
-        self._early = early_passes_of(self.target, self.drafter, self.dice, self._end)
+        self._early = None if self.drafter.drafts else early_passes_of(self.target, self.dice, self._end)
         self._unread = self._start - 1  # the first verification reads the prompt's last token
         if not self._unread:
             self._start_rounds()

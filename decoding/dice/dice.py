@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import isfinite
-from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -19,7 +18,7 @@ from torch import Tensor
 
 from decoding.dice import chance
 from decoding.dice.sampling import Sampling
-from decoding.dice.verify import Verdict, by_equality, by_ratio, by_tree, certain, choose_each
+from decoding.dice.verify import Draft, QueuedDraft, Verdict, by_equality, by_ratio, by_tree, certain, choose_each
 from decoding.errors import BrokenModel
 from decoding.models.devices import Launched, on_its_way, sent_to
 from decoding.models.fast.fused import best_on
@@ -28,19 +27,6 @@ Ahead = Sequence[int] | Sequence[Tensor]  # ids, or one-element tensors of ids t
 
 NOISE_BLOCK = 32  # positions of noise made in one go: the launch costs more than the numbers
 BLOCKS_HELD = 3  # of each device: a draft may be a block ahead of the text. 32 positions of 128,256 tokens take 16 MB
-
-
-class DraftToJudge(Protocol):
-    """A draft as far as a verdict needs to know it."""
-
-    @property
-    def tokens(self) -> tuple[int, ...]: ...
-    @property
-    def scores(self) -> Tensor | None: ...  # [k, V], what each token was drawn from; None where none was drawn
-    @property
-    def parents(self) -> tuple[int, ...]: ...  # of a tree; empty if the draft is a chain
-    @property
-    def aheads(self) -> Sequence[Ahead]: ...  # the tokens before each choice of the target
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +60,10 @@ class PendingVerdict:
 
 
 class Dice:
-    """The random choices of one sample. `commit` appends to its text; everything else only reads."""
+    """The choices of one sample. `commit` appends to its text; everything else only reads.
+
+    These take the best of the preferences, and judge by equality. Without noise that is greedy decoding.
+    """
 
     def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
         self.sampling = sampling
@@ -100,7 +89,8 @@ class Dice:
 
     def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Turn scores into the numbers that a choice goes by. Dice that fix the text choose the best of them."""
-        return scores
+        noise = self._noise_for(aheads, scores.device)
+        return scores if noise is None else scores + noise
 
     def draw(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Choose a token after each context by its scores: ids [rows], left on the device."""
@@ -108,10 +98,12 @@ class Dice:
 
     def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Choose a token after each context by its preferences: ids [rows], left on the device."""
-        raise NotImplementedError
+        return _best(preferences)
 
     def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens:
         """Choose the draft's token after each context from its logits."""
+        if compiled := self._compiled(logits, aheads):
+            return compiled
         scores = self.scores(logits, aheads)
         preferences = self.preferences(scores, aheads)
         return ChosenTokens(scores, preferences, self.pick(preferences, aheads))
@@ -119,15 +111,41 @@ class Dice:
     def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
         """Say if the target, with these logits [1, V], will accept a token drawn from `scores` [1, V]. For the oracle,
         which peeks, and for labels."""
-        raise NotImplementedError
+        return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
 
-    def judge(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
+    def judge(self, logits: Tensor, draft: Draft | QueuedDraft) -> Verdict:
         """Judge a draft by the target's logits after the text and after each drafted token: [k + 1, V]."""
         return self.launch_verdict(logits, draft).verdict()
 
-    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
+    def launch_verdict(self, logits: Tensor, draft: Draft | QueuedDraft) -> PendingVerdict:
         """Begin to judge a draft: launch what can be launched without waiting for the device."""
-        raise NotImplementedError
+        return pending_verdict(self.choose(logits, draft.aheads).ids, draft)
+
+    def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor | None:
+        """Return what is added to the scores of each row."""
+        return None
+
+    def _compiled(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens | None:
+        """Choose in one call, if a CPU can: torch takes ten, and each costs more than the arithmetic."""
+        sampling, device = self.sampling, logits.device
+        kernels = chance.compiled() if device.type == "cpu" else None
+        is_plain = logits.dtype == torch.float32 and logits.stride(1) == 1 and not sampling.truncates
+        is_known = is_plain and sampling.fixes_the_text
+        if not kernels or not is_known or any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
+            return None
+        is_penalised, noise = sampling.repetition_penalty != 1.0, self._noise_for(aheads, device)
+        rows = len(aheads)
+        scores = torch.empty(rows, self.vocab)
+        preferences = scores if noise is None else torch.empty(rows, self.vocab)
+        ids = np.empty(rows, np.int64)
+        kernels.choose(
+            *(logits.data_ptr(), logits.stride(0), rows, self.vocab),
+            *(self.penalties_on(device).data_ptr() if is_penalised else 0, sampling.repetition_penalty),
+            _padded(aheads),
+            0.0 if sampling.is_greedy else sampling.temperature,
+            *(0 if noise is None else noise.data_ptr(), scores.data_ptr(), preferences.data_ptr(), ids),
+        )
+        return ChosenTokens(scores, preferences, torch.from_numpy(ids))
 
     def _penalised(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
         """Penalise whole rows at once: a token that the context does not hold has penalty 1, which changes nothing."""
@@ -154,48 +172,7 @@ class Dice:
         return sent_to(device, [[*ahead, *[filler] * (longest - len(ahead))] for ahead in aheads])
 
 
-class EqualityDice(Dice):
-    """Dice that fix the text: the best of the preferences, and equality. Without noise that is greedy decoding."""
-
-    def pick(self, preferences: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        return _best(preferences)
-
-    def choose(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens:
-        return self._compiled(logits, aheads) or super().choose(logits, aheads)
-
-    def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor | None:
-        """Return what is added to the scores of each row."""
-        return None
-
-    def _compiled(self, logits: Tensor, aheads: Sequence[Ahead]) -> ChosenTokens | None:
-        """Choose in one call, if a CPU can: torch takes ten, and each costs more than the arithmetic."""
-        sampling, device = self.sampling, logits.device
-        kernels = chance.compiled() if device.type == "cpu" else None
-        is_known = logits.dtype == torch.float32 and logits.stride(1) == 1 and not sampling.truncates
-        if not kernels or not is_known or any(isinstance(item, Tensor) for ahead in aheads for item in ahead):
-            return None
-        is_penalised, noise = sampling.repetition_penalty != 1.0, self._noise_for(aheads, device)
-        rows = len(aheads)
-        scores = torch.empty(rows, self.vocab)
-        preferences = scores if noise is None else torch.empty(rows, self.vocab)
-        ids = np.empty(rows, np.int64)
-        kernels.choose(
-            *(logits.data_ptr(), logits.stride(0), rows, self.vocab),
-            *(self.penalties_on(device).data_ptr() if is_penalised else 0, sampling.repetition_penalty),
-            _padded(aheads),
-            0.0 if sampling.is_greedy else sampling.temperature,
-            *(0 if noise is None else noise.data_ptr(), scores.data_ptr(), preferences.data_ptr(), ids),
-        )
-        return ChosenTokens(scores, preferences, torch.from_numpy(ids))
-
-    def accepts(self, logits: Tensor, ahead: Ahead, token: int, scores: Tensor) -> bool:
-        return _read(self.draw(self.scores(logits, [ahead]), [ahead])) == [token]
-
-    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
-        return pending_verdict(self.choose(logits, draft.aheads).ids, draft)
-
-
-class SharedDice(EqualityDice):
+class SharedDice(Dice):
     """Draft and target add the same Gumbel noise to their scores, keyed by seed and position, and take the best.
 
     The text is the target's own sample: the same under every strategy. Only equality may judge it: with the ratio
@@ -205,9 +182,6 @@ class SharedDice(EqualityDice):
     def __init__(self, sampling: Sampling, vocab: int, seed: int) -> None:
         super().__init__(sampling, vocab, seed)
         self._noise: dict[torch.device, dict[int, Tensor]] = {}
-
-    def preferences(self, scores: Tensor, aheads: Sequence[Ahead]) -> Tensor:
-        return scores + self._noise_for(aheads, scores.device)
 
     def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor:
         return self.noise([self.length + len(ahead) for ahead in aheads], device)
@@ -253,11 +227,11 @@ class Ratio(Dice):
         q = _probabilities(scores)[0, token].item()
         return self._coin("accept", ahead) * q < p
 
-    def launch_verdict(self, logits: Tensor, draft: DraftToJudge) -> PendingVerdict:
+    def launch_verdict(self, logits: Tensor, draft: Draft | QueuedDraft) -> PendingVerdict:
         """Launch nothing: the steps depend on each other, so only the logits can be waited for beside other work."""
         return PendingVerdict(Launched(logits.device), lambda: self._by_ratio(logits, draft))
 
-    def _by_ratio(self, logits: Tensor, draft: DraftToJudge) -> Verdict:
+    def _by_ratio(self, logits: Tensor, draft: Draft | QueuedDraft) -> Verdict:
         aheads = draft.aheads
         p = _probabilities(self.scores(logits, aheads))
         if draft.parents:
@@ -275,17 +249,17 @@ class Ratio(Dice):
 
 def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     if sampling.is_greedy:
-        return EqualityDice(sampling, vocab, seed)
+        return Dice(sampling, vocab, seed)
     return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
-def pending_verdict(ids: Tensor, draft: DraftToJudge | None = None) -> PendingVerdict:
+def pending_verdict(ids: Tensor, draft: Draft | QueuedDraft | None = None) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
     own = on_its_way(ids)
     return _pending(Launched(ids.device), own, draft)
 
 
-def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list[PendingVerdict]:
+def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, Draft | QueuedDraft]]) -> list[PendingVerdict]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]
@@ -295,7 +269,7 @@ def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, DraftToJudge]]) -> list
     return [_pending(launched, ids, draft) for (_, _, draft), ids in each]
 
 
-def _pending(launched: Launched, own: Tensor, draft: DraftToJudge | None) -> PendingVerdict:
+def _pending(launched: Launched, own: Tensor, draft: Draft | QueuedDraft | None) -> PendingVerdict:
     if draft and draft.parents:
         return PendingVerdict(launched, lambda: by_tree(_read(own), draft.tokens, draft.parents))
     return PendingVerdict(launched, lambda: by_equality(_read(own), draft.tokens if draft else ()))

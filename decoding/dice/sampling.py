@@ -50,6 +50,12 @@ class Sampling:
         """Whether all strategies must produce the very same tokens, so that texts can be compared."""
         return self.is_greedy or self.dice == "shared"
 
+    def for_transformers(self) -> dict[str, Any]:
+        """Return these settings in the words of transformers' GenerationConfig."""
+        chance = {} if self.is_greedy else {"temperature": self.temperature, "top_k": self.top_k, "top_p": self.top_p}
+        length = {"repetition_penalty": self.repetition_penalty, "max_new_tokens": self.max_new_tokens}
+        return {"do_sample": not self.is_greedy, **chance, **length}
+
     def to_dict(self) -> dict[str, Any]:
         return {**dataclasses.asdict(self), "stop": list(self.stop)}
 

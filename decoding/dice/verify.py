@@ -1,14 +1,18 @@
-"""The two lossless rules of acceptance, as pure functions. They do not depend on who drafted, or why."""
+"""Draft, verdict, and the two lossless rules of acceptance, as pure functions. They do not depend on who drafted, or
+why."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import torch
 from torch import Tensor
 
-from decoding.trace.events import Outcome
+from decoding.models.devices import Launched
+from decoding.trace.events import Backup, Origin, Outcome, StopReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +21,102 @@ class Verdict:
     token: int  # the one the target adds
     outcome: Outcome
     path: tuple[int, ...] = ()  # of a tree: the numbers of the accepted tokens
+
+
+@dataclass(frozen=True)
+class Draft:
+    """The tokens that one round proposes."""
+
+    tokens: tuple[int, ...]
+    scores: Tensor | None  # [k, V], what each token was drawn from; None: not drawn, so each is judged as certain
+    lookahead: int  # number of tokens asked for
+    stop: StopReason
+    source: Origin
+    passes: int
+    estimates: tuple[float, ...] = ()  # the probability that each token is accepted, if its drafter has one
+    backup: Backup = ""
+    lost: str = ""  # why drafting has ended; set in the first round without a draft
+    parents: tuple[int, ...] = ()  # of a tree: the number of the token before each, -1 at the text's end; else empty
+    chances: tuple[float, ...] = ()  # the model's own probability of each token, where a GPU has computed it
+    late: Callable[[], tuple[Any, ...]] | None = None  # of a draft from elsewhere: confidence, then late estimates
+
+    @property
+    def aheads(self) -> list[tuple[int, ...]]:
+        """The tokens before each choice of the target: at the text's end, then after each drafted token."""
+        if not self.parents:
+            return [self.tokens[:count] for count in range(len(self.tokens) + 1)]
+        found: list[tuple[int, ...]] = [()]
+        for token, parent in zip(self.tokens, self.parents, strict=True):
+            found.append((*found[parent + 1], token))
+        return found
+
+    def accepted(self, verdict: Verdict) -> list[int]:
+        numbers = verdict.path if self.parents else range(verdict.accepted)
+        return [self.tokens[number] for number in numbers]
+
+    def ranks(self, verdict: Verdict) -> tuple[int, ...]:
+        """Return where each accepted token of a tree stood among the alternatives there, then how many alternatives
+        the place had at which the target left the tree. Empty for a chain."""
+        if not self.parents:
+            return ()
+        alternatives = [self._after(place) for place in (-1, *verdict.path)]
+        stood = [listed.index(number) for listed, number in zip(alternatives, verdict.path, strict=False)]
+        return (*stood, len(alternatives[-1]))
+
+    def _after(self, place: int) -> list[int]:
+        return [number for number, parent in enumerate(self.parents) if parent == place]
+
+    def best_path(self, verdict: Verdict) -> tuple[int, ...]:
+        """The accepted tokens, and the likeliest that follow them in the tree: the draft as a chain."""
+        if not self.parents:
+            return self.tokens
+        path = list(verdict.path)
+        last = path[-1] if path else -1
+        while last in self.parents:
+            last = self.parents.index(last)  # children are in order of likelihood
+            path.append(last)
+        return tuple(self.tokens[number] for number in path)
+
+    @cached_property
+    def confidence(self) -> tuple[float, ...]:
+        """The draft model's own probability of each token; empty where no model was asked."""
+        if self.scores is None:
+            return self.chances
+        ids = torch.tensor(self.tokens, device=self.scores.device)[:, None]
+        return tuple(torch.softmax(self.scores.float(), -1).gather(1, ids)[:, 0].tolist())
+
+    def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Return confidence and estimates for the trace. The sequence asks for them after the verification."""
+        if self.late is None:
+            return self.confidence, self.estimates
+        confidence, estimates, *_ = self.late()
+        return confidence, self.estimates or estimates
+
+
+EMPTY = Draft((), None, 0, "length", "none", 0)
+
+
+@dataclass(frozen=True)
+class QueuedDraft:
+    """A chain whose passes are launched, and whose tokens nobody has read yet."""
+
+    ids: Sequence[Tensor]  # [1] each, on the draft's device
+    launched: Launched  # all passes that make it
+    read: Callable[[], Draft]  # waits for the tokens, and cuts what follows an end token
+    scores = None
+    parents = ()
+
+    @property
+    def aheads(self) -> list[Sequence[Tensor]]:
+        return [self.ids[:count] for count in range(len(self.ids) + 1)]
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return self.draft.tokens
+
+    @cached_property
+    def draft(self) -> Draft:
+        return self.read()
 
 
 def by_equality(own: Sequence[int], draft: Sequence[int]) -> Verdict:

@@ -81,11 +81,6 @@ class DraftClassifier:
         network is for both too."""
         return DraftClassifier(self.drafted.scaled(scale, shift), self.copied or self.drafted)
 
-    def one(self, row: Sequence[float]) -> float:
-        """Estimate one drafted token."""
-        columns, units, bias = self._unrolled
-        return judging.estimate(units, bias, [row[column] for column in columns])
-
     def quickly(self, margin: float, score: float, ahead: int) -> float:
         """Estimate one token by GLANCE features alone, which a draft has so many tokens before."""
         logit = self._bias
@@ -143,12 +138,6 @@ class DraftClassifier:
         return float(self.drafted.out_bias)
 
     @cached_property
-    def _unrolled(self) -> tuple[list[int], list[judging.Unit], float]:
-        """Columns in use; each hidden unit's weights for them, its bias and its output weight; the output bias."""
-        columns = self.drafted.hidden.any(0).nonzero()[:, 0].tolist()
-        return columns, *unrolled(self.drafted, columns)
-
-    @cached_property
     def greedy(self) -> DraftClassifier:
         """The classifier as it estimates under greedy decoding."""
         found = Calibration.of(self.card)
@@ -163,10 +152,10 @@ class DraftClassifier:
         """Prices at which its prices hold."""
         return (self.prices and self.prices.own_costs) or self.card.get("costs")
 
-    def tuned(self, rule: str, *, as_trained: bool = False) -> float:
+    def tuned(self, rule: str) -> float:
         """Threshold of a rule: the run's own where that is in use, otherwise the one that replay found best when this
         classifier was made."""
-        return threshold_in(self.card, None if as_trained else self.prices, rule)
+        return threshold_in(self.card, self.prices, rule)
 
     def save(self, folder: Path) -> None:
         """Write both files under temporary names first, so that no reader finds half a classifier."""
@@ -208,12 +197,6 @@ class Calibration:
         card = {**classifier.card, "sampling": self.sampling}
         card |= {name: {**(card.get(name) or {}), **getattr(self, name)} for name in ("thresholds", "sweep")}
         return replace(classifier.scaled(self.scale, self.shift), card=card, prices=classifier.prices)
-
-
-def unrolled(layers: Layers, columns: Sequence[int]) -> tuple[list[judging.Unit], float]:
-    """Return the hidden units with their weights for these columns, and the output bias."""
-    rows = layers.hidden[:, columns].tolist()
-    return list(zip(rows, layers.hidden_bias.tolist(), layers.out[0].tolist(), strict=True)), float(layers.out_bias)
 
 
 def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone: bool = False) -> DraftClassifier:

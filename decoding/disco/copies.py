@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import torch
 
 from decoding.disco import features
-from decoding.disco.classifier import DraftClassifier, unrolled
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.judging import SEEN, CopyJudge, seen_of
 from decoding.disco.recording import Recording
 from decoding.disco.training import Labelled
@@ -26,9 +26,10 @@ def row_of(match: Match, ahead: int) -> list[float]:
 
 def judge_of(classifier: DraftClassifier) -> CopyJudge:
     """Make the judge of a classifier. Raise BadStrategy if it has learned nothing about copied tokens."""
-    columns = [features.NAMES.index(name) for name in SEEN]
-    units, bias = unrolled(classifier.copied or classifier.drafted, columns)
-    return CopyJudge(units, bias, classifier.card, classifier.prices)
+    layers, columns = classifier.copied or classifier.drafted, [features.NAMES.index(name) for name in SEEN]
+    rows = layers.hidden[:, columns].tolist()
+    units = list(zip(rows, layers.hidden_bias.tolist(), layers.out[0].tolist(), strict=True))
+    return CopyJudge(units, float(layers.out_bias), classifier.card, classifier.prices)
 
 
 def judge_if_any(classifier: DraftClassifier | None) -> CopyJudge | None:
@@ -59,7 +60,7 @@ def _copied(recording: Recording) -> list[tuple[list[float], float]]:
     return [each for source in sources for each in _copied_by(source, recording)]
 
 
-def _copied_by(source: SuffixDecoding | JudgedLookup, recording: Recording) -> list[tuple[list[float], float]]:
+def _copied_by(source: SuffixDecoding, recording: Recording) -> list[tuple[list[float], float]]:
     found = list[tuple[list[float], float]]()
     prompt, text = recording.tokens[: recording.prompt_tokens], recording.tokens[recording.prompt_tokens :]
     at = 0

@@ -37,8 +37,9 @@ class Full(Feature):
 def fully(classifier: DraftClassifier, scores: Tensor, preferences: Tensor, token: int, ahead: int) -> float:
     """Estimate one token by every feature. It was chosen from `scores` by `preferences` [1, V], and the draft has
     `ahead` tokens before it."""
-    static = features.describe(scores, preferences, torch.tensor([token], device=scores.device))[0].tolist()
-    return classifier.one([*static, (ahead + 1) / judging.POSITION_SCALE, *features.UNMATCHED])
+    static = features.describe(scores, preferences, torch.tensor([token], device=scores.device)).cpu()
+    others = torch.tensor([[(ahead + 1) / judging.POSITION_SCALE, *features.UNMATCHED]])
+    return float(classifier.drafted.logits(torch.cat((static, others), 1)).sigmoid())
 
 
 def estimate_of(classifier: DraftClassifier) -> Feature:

@@ -1,1 +1,1 @@
-"""Drafts: the contract of a source, the driver of all sources, features, estimates, trees and copies."""
+"""Drafts: the contract of a source, the driver of all sources, features, trees and copies."""

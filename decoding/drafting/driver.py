@@ -10,10 +10,10 @@ import torch
 from torch import Tensor
 
 from decoding.core.batch_state import BatchState
-from decoding.core.drafter import EMPTY, Draft, Drafter, QueuedDraft
+from decoding.core.sequence import Drafter
 from decoding.dice.choosing import LaunchedToken, Picker, PickingPass
 from decoding.dice.dice import Dice, broken
-from decoding.dice.verify import Verdict
+from decoding.dice.verify import EMPTY, Draft, QueuedDraft, Verdict
 from decoding.drafting.features import DraftStep, Fate, Feature
 from decoding.drafting.source import (
     STEP,
@@ -37,8 +37,6 @@ from decoding.models.runner import (
     ReadsBlocks,
     Steps,
     TakesUnread,
-    Tree,
-    TreePass,
     read_prompt,
     rewind_to,
 )
@@ -55,8 +53,6 @@ class DraftDriver(Drafter):
     model: ModelRunner | None = None
     feature: Feature | None = None  # what the source sees of each drafted token
     picker: Picker | None = None  # if a GPU chooses the tokens
-    _tree: Tree = field(init=False)
-    _listed: int = field(default=0, init=False)  # alternatives that were listed after each of its places
     _grown: GrownTree | None = field(default=None, init=False)  # this round's tree
     _copied: int = field(default=0, init=False)  # tokens of this round's draft that were copied
     _began: int = field(default=0, init=False)  # when drafting began, in ns
@@ -90,10 +86,8 @@ class DraftDriver(Drafter):
         took = self.view.now() - self._ready
         ranks: Sequence[int] = ()
         if self._grown:
-            read = self._grown.read_on(verdict.path)
-            if read:
-                self._tree.adopt(read)
-            ranks = self._grown.ranks(verdict, self._listed)
+            self._grown.adopt(verdict.path)
+            ranks = self._grown.ranks(verdict)
         tokens, drafting = len(draft.tokens), self._ready - self._began
         self.source.judged(Judgement(tokens, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
 
@@ -271,13 +265,12 @@ class DraftDriver(Drafter):
         if depth <= 0:
             return EMPTY
         logits = yield model, rewind_to(model, text), 1
-        self._grown, self._tree, self._listed = GrownTree(), model.grow(), 0 if step.paths else step.listed
-        grown, tree, passes = self._grown, self._tree, 1
+        self._grown = grown = GrownTree(model.grow(), 0 if step.paths else step.listed)
+        passes = 1
         ask = next_of(asking, self._level(grown, step, logits))
         while isinstance(ask, Step) and passes < depth:
             opened = [*dict.fromkeys(ask.parents)]
-            reading = TreePass(tree, grown.reading(opened))
-            logits = yield reading, [grown.tokens[number] for number in opened], len(opened)
+            logits = yield grown.reading(opened), [grown.tokens[number] for number in opened], len(opened)
             ask = next_of(asking, self._level(grown, ask, logits))
             passes += 1
         return Draft(tuple(grown.tokens), None, depth, "limit", "fresh", passes, parents=tuple(grown.parents))

@@ -10,9 +10,9 @@ from math import exp, inf
 import torch
 from torch import Tensor
 
-from decoding.core.drafter import Draft
 from decoding.dice.choosing import Look
 from decoding.dice.dice import Dice
+from decoding.dice.verify import Draft
 from decoding.models.runner import ModelRunner, rewind_to
 from decoding.trace.timing import Clock
 

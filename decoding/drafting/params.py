@@ -32,62 +32,52 @@ class Param:
         fit."""
         try:
             parsed = self._parse(value)
-        except ValueError:
-            raise BadStrategy(f"{self.name} is {value!r}, which is {self._wanted()}") from None
+        except ValueError as error:
+            raise BadStrategy(f"{self.name} is {value!r}, which is {error}") from None
         if isinstance(parsed, (int, float)) and not self.low <= parsed <= self.high:
             raise BadStrategy(f"{self.name} is {value!r}, outside {self.low:g} to {self.high:g}")
         return parsed
 
     def _parse(self, value: object) -> Value:
+        """Read a value, whatever its bounds. The text of a ValueError says what it is not."""
         if self.word and value == self.word:
             return self.word
         match self.kind:
             case "bool":
-                return value if isinstance(value, bool) else _known(str(value).lower(), YES + NO) in YES
+                return _known(str(value).lower(), YES + NO, "neither true nor false") in YES
             case "choice":
-                return _known(str(value), self.choices)
+                return _known(str(value), self.choices, f"not one of {', '.join(self.choices)}")
             case "text":
                 return _text(value)
             case "int":
-                return _whole(_number(value))
+                return _whole(value, f"neither a whole number nor {self.word}" if self.word else "not a whole number")
             case _:
-                return _number(value)
-
-    def _wanted(self) -> str:
-        match self.kind:
-            case "int" if self.word:
-                return f"neither a whole number nor {self.word}"
-            case "int":
-                return "not a whole number"
-            case "float":
-                return "not a number"
-            case "bool":
-                return "neither true nor false"
-            case "text":
-                return f"not a text of at most {LONGEST_TEXT} characters"
-            case _:
-                return "not one of " + ", ".join(self.choices)
+                return _number(value, "not a number")
 
 
-def _known(value: str, allowed: Sequence[str]) -> str:
+def _known(value: str, allowed: Sequence[str], otherwise: str) -> str:
     if value not in allowed:
-        raise ValueError
+        raise ValueError(otherwise)
     return value
 
 
-def _number(value: object) -> float:
+def _number(value: object, otherwise: str) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float, str)):
-        raise ValueError
-    return float(value)
+        raise ValueError(otherwise)
+    try:
+        return float(value)
+    except (ValueError, OverflowError):
+        raise ValueError(otherwise) from None
 
 
-def _whole(number: float) -> int:
+def _whole(value: object, otherwise: str) -> int:
+    number = _number(value, otherwise)
     if not number.is_integer():  # false for infinities and NaN too
-        raise ValueError
+        raise ValueError(otherwise)
     return int(number)
 
 
 def _text(value: object) -> str:
     if not isinstance(value, str) or len(value) > LONGEST_TEXT:
-        raise ValueError
+        raise ValueError(f"not a text of at most {LONGEST_TEXT} characters")
     return value

@@ -79,20 +79,12 @@ class Ranked:
         return cls(found, room)
 
 
-def _no_numbers(sees: str, start: int) -> Sequence[float]:
-    return ()
-
-
-def _no_words(start: int) -> str:
-    return ""
-
-
 @dataclass(frozen=True)
 class Seen:
     """Numbers and words that a source may see of one text."""
 
-    row: Callable[[str, int], Sequence[float]] = _no_numbers  # by sight: one per token of a round that starts here
-    words: Callable[[int], str] = _no_words  # the last words before this position
+    row: Callable[[str, int], Sequence[float]] = lambda sees, start: ()  # by sight: one per token of a round from here
+    words: Callable[[int], str] = lambda start: ""  # the last words before this position
     is_whole: bool = True  # False: a row may end early, where no run drafted further; the draft then ends there
 
 

@@ -186,16 +186,11 @@ class Source(ABC):
         """Learn from the verdict on this round's draft, which may be empty."""
 
 
-class Nothing(Source):
-    """Drafts nothing."""
-
-    def propose(self, view: View) -> Asking:
-        return "limit"
-        yield  # type: ignore[unreachable]  # makes this a generator
-
-
 class Chain(Source):
-    """Lets the drafting model draft token after token, `lookahead` at most."""
+    """Lets the drafting model draft token after token, `lookahead` at most: none if that is 0."""
+
+    def __init__(self, lookahead: int = 0) -> None:
+        self.lookahead = lookahead
 
     def begin(self, view: View) -> None:
         """Start a round."""
@@ -259,7 +254,7 @@ class Judging(Protocol):
 class Thresholds(Protocol):
     """A classifier, as far as a source asks it."""
 
-    def tuned(self, rule: str, *, as_trained: bool = False) -> float:
+    def tuned(self, rule: str) -> float:
         """Return the threshold at which this rule is best."""
         ...
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from decoding.drafting.params import Param, Value
-from decoding.drafting.source import Given, Nothing, Sight, Source
+from decoding.drafting.source import Chain, Given, Sight, Source
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy, meant
 
@@ -129,7 +129,7 @@ class Strategy:
     @property
     def usual_source(self) -> Source:
         """A source with the usual parameters, for what is true of it whatever these are."""
-        return self.source(Given(), **self.read({})) if self.source else Nothing()
+        return self.source(Given(), **self.read({})) if self.source else Chain()
 
     @property
     def sees(self) -> Sight:

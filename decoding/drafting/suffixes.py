@@ -26,44 +26,42 @@ class Suffixes:
 
     def repeated(self) -> tuple[int, int]:
         """Return the state of the longest context that ends the text and occurred before, and its length."""
-        state = self.shorter(self.end)
-        return state, self._length[state]
+        return self.shorter(self.end)
 
-    def shorter(self, state: int) -> int:
-        return max(START, self._shorter[state])
+    def shorter(self, state: int) -> tuple[int, int]:
+        """Return the state of the longest context of another state that ends this one, and its length."""
+        found = max(START, self._shorter[state])
+        return found, self._length[found]
 
-    def length(self, state: int) -> int:
-        return self._length[state]
-
-    def follower(self, state: int) -> tuple[int, int, int]:
-        """Return the token that followed these contexts most often, how often, and how often any token did."""
-        token = self._likeliest[state]
-        return token, self._counts[state].get(token, 0), self._total[state]
-
-    def after(self, state: int, token: int) -> int:
-        """Return the state of the same contexts and this token, which must have followed them."""
-        return self._next[state][token]
+    def followers(self, state: int, length: int) -> Iterator[tuple[int, Match]]:
+        """Yield the token that most often followed a context of this length, then what followed both, and so on."""
+        while state != START:
+            token = self._likeliest[state]
+            times = self._counts[state].get(token, 0)
+            if times:
+                yield token, Match(length, times, self._total[state])
+                state, length = self._next[state][token], length + 1
+            else:  # the text ends here: it loops, so go on where the loop began
+                state, length = self.shorter(state)
 
     def matched(self, state: int, length: int, token: int) -> tuple[int, int]:
         """Follow another text: return the state of its longest end that occurs here, and its length, after one more
         token."""
         while state != START and token not in self._next[state]:
-            state = self.shorter(state)
-            length = self._length[state]
+            state, length = self.shorter(state)
         return (self._next[state][token], length + 1) if token in self._next[state] else (START, 0)
 
-    def matches(self, tokens: Sequence[int]) -> Iterator[Match]:
-        """Yield the longest context that each of these tokens followed before, if they go on with the text. End at one
-        that followed none."""
+    def matches(self, tokens: Sequence[int]) -> Iterator[tuple[int, Match]]:
+        """Yield each of these tokens with the longest context that it followed before, if they go on with the text. End
+        at one that followed none."""
         state, length = self.repeated()
         for token in tokens:
             while state != START and token not in self._counts[state]:
-                state = self.shorter(state)
-                length = self._length[state]
+                state, length = self.shorter(state)
             if state == START:
                 return
-            yield Match(length, self._counts[state][token], self._total[state])
-            state, length = self.after(state, token), length + 1
+            yield token, Match(length, self._counts[state][token], self._total[state])
+            state, length = self._next[state][token], length + 1
 
     def append(self, token: int) -> None:
         self._count(token)
@@ -78,7 +76,7 @@ class Suffixes:
 
     def _count(self, token: int) -> None:
         state, left = self.end, MOST_COUNTED
-        while state >= 0 and left:
+        while state > START and left:
             counts = self._counts[state]
             count = counts[token] = counts.get(token, 0) + 1
             self._total[state] += 1

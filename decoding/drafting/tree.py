@@ -13,6 +13,7 @@ from torch import Tensor
 from decoding.dice.dice import Dice, broken
 from decoding.dice.verify import Verdict
 from decoding.drafting.source import END, Step
+from decoding.models.runner import Tree, TreePass
 
 Listed = list[tuple[float, int]]  # (worth, token), best first
 Lists = dict[int, Listed]  # by parent
@@ -22,11 +23,13 @@ Lists = dict[int, Listed]  # by parent
 class GrownTree:
     """Tokens are numbered in the order in which they come."""
 
+    model: Tree  # of those tokens that the draft model has read, by numbers of its own
+    alternatives: int  # after each token whose ranks a source learns
     tokens: list[int] = field(default_factory=list)
     parents: list[int] = field(default_factory=list)
     paths: list[tuple[int, ...]] = field(default_factory=list)  # from the text's end to each token
     listed: dict[int, list[int]] = field(default_factory=dict)  # what the draft lists after a token, best first
-    read: dict[int, int] = field(default_factory=dict)  # token -> its number among those that the draft has read
+    read: dict[int, int] = field(default_factory=dict)  # token -> the model's number
     worths: dict[int, float] = field(default_factory=lambda: {END: 0.0})  # log of the draft's probability of each path
 
     def path(self, number: int) -> tuple[int, ...]:
@@ -58,21 +61,25 @@ class GrownTree:
             self.worths[added[-1]] = worth
         return added
 
-    def reading(self, opened: Sequence[int]) -> list[int]:
-        """Return the parents of tokens that are now read. The model's tree numbers only those that it reads."""
+    def reading(self, opened: Sequence[int]) -> TreePass:
+        """Return the pass that reads these tokens."""
         parents = [self.read.get(self.parents[number], END) for number in opened]
         self.read |= {number: len(self.read) + i for i, number in enumerate(opened)}
-        return parents
+        return TreePass(self.model, parents)
 
-    def read_on(self, path: Sequence[int]) -> list[int]:
-        """Return the tokens of this path that the model has read, by its own numbers."""
-        return [self.read[number] for number in path if number in self.read]
+    def adopt(self, path: Sequence[int]) -> None:
+        """Let the model keep what it has read of the accepted path."""
+        if read := [self.read[number] for number in path if number in self.read]:
+            self.model.adopt(read)
 
-    def ranks(self, verdict: Verdict, most: int) -> list[int]:
-        """Return where the text's token stood on each list along the accepted path; `most` if it was not listed."""
+    def ranks(self, verdict: Verdict) -> list[int]:
+        """Return where the text's token stood on each list along the accepted path; `alternatives` if on none."""
         said = [*(self.tokens[number] for number in verdict.path), verdict.token]
         lists = [self.listed[number] for number in (END, *verdict.path) if number in self.listed]
-        return [listed.index(token) if token in listed else most for token, listed in zip(said, lists, strict=False)]
+        return [
+            listed.index(token) if token in listed else self.alternatives
+            for token, listed in zip(said, lists, strict=False)
+        ]
 
 
 def listing(step: Step, dice: Dice, logits: Tensor, aheads: Sequence[Sequence[int]]) -> list[Listed]:

@@ -142,7 +142,8 @@ def sample_from_events(
     text: str,
 ) -> SampleResult:
     """Fold a trace into its sample."""
-    started, finished = Started(0, 0), Finished("length", 0, 0)
+    started: Started
+    finished: Finished
     drafts: dict[int, Drafted] = {}
     verdicts: list[Verified] = []
     deliveries: list[Delivered] = []

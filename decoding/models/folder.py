@@ -88,6 +88,14 @@ class ModelFolder:
         return self._count("vocab_size") or 0
 
     @property
+    def layers(self) -> int | None:
+        return self._count(*LAYERS)
+
+    @property
+    def width(self) -> int | None:
+        return self._count(*WIDTHS)
+
+    @property
     def context(self) -> int | None:
         """Most tokens that a text may have, if the config says so."""
         lengths = [length for length in (self.made_for, self.rope_is_fixed_until) if length]
@@ -115,7 +123,7 @@ class ModelFolder:
         """Numbers per token in the cache of keys and values, as far as the config says."""
         if self.shape is not None:
             return self.shape.kv_values_per_token
-        layers, hidden = self._count(*LAYERS), self._count(*WIDTHS)
+        layers, hidden = self.layers, self.width
         heads = self._count("num_attention_heads", "n_head", "n_heads")
         if not (layers and heads and hidden):
             return None
@@ -304,11 +312,10 @@ def _check_tensors(folder: Path, shape: Shape, tensors: Mapping[str, TensorHeade
 
 
 def _check_tokenizer(folder: Path) -> None:
-    one, two = (folder / "tokenizer.json",), (folder / "vocab.json", folder / "merges.txt")
-    if not any(all(file.is_file() for file in files) for files in (one, two)):
+    if not (folder / "tokenizer.json").is_file():
         raise BadCheckpoint(
-            f"{folder} has no tokenizer (tokenizer.json, or vocab.json with merges.txt). "
-            "Copy the tokenizer files from where the model came."
+            f"{folder} has no tokenizer.json. Copy it from where the model came, or let transformers make it of older "
+            "files: load the tokenizer with AutoTokenizer.from_pretrained and call save_pretrained."
         )
 
 

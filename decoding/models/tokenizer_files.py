@@ -52,27 +52,6 @@ class TokenizerFacts:
 
 def read_tokenizer(folder: Path) -> TokenizerFacts:
     whole = read_tokenizer_json(folder)
-    if whole is not None:
-        return _from_tokenizer_json(folder, whole)
-    vocab, added = (read_json(folder / name) or {} for name in ("vocab.json", "added_tokens.json"))
-    merges = _lines(folder / "merges.txt")
-    return TokenizerFacts({**vocab, **added}, merges, frozenset(added), frozenset(added))
-
-
-def read_tokenizer_json(folder: Path) -> dict[str, Any] | None:
-    """Read tokenizer.json within bounds; None if there is none."""
-    whole = read_json(folder / "tokenizer.json")
-    try:
-        if whole is not None:
-            check_tokenizer(whole)
-    except ValueError as error:
-        raise BadCheckpoint(
-            f"The tokenizer of {folder} cannot be loaded: {error}. Copy tokenizer.json again."
-        ) from None
-    return whole
-
-
-def _from_tokenizer_json(folder: Path, whole: dict[str, Any]) -> TokenizerFacts:
     try:
         model = whole["model"]
         vocab = model["vocab"]
@@ -87,6 +66,18 @@ def _from_tokenizer_json(folder: Path, whole: dict[str, Any]) -> TokenizerFacts:
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, OverflowError) as error:
         raise BadCheckpoint(f"{folder / 'tokenizer.json'} is not a tokenizer ({error!r}). Copy it again.") from None
     return TokenizerFacts(ids, merges, specials, names, signs)
+
+
+def read_tokenizer_json(folder: Path) -> dict[str, Any]:
+    """Read tokenizer.json within bounds."""
+    whole = read_json(folder / "tokenizer.json") or {}
+    try:
+        check_tokenizer(whole)
+    except ValueError as error:
+        raise BadCheckpoint(
+            f"The tokenizer of {folder} cannot be loaded: {error}. Copy tokenizer.json again."
+        ) from None
+    return whole
 
 
 def _signs(whole: dict[str, Any]) -> Signs:
@@ -106,13 +97,6 @@ def _kinds(value: Any) -> Iterator[str]:
         value = list(value.values())
     for inner in value if isinstance(value, list) else []:
         yield from _kinds(inner)
-
-
-def _lines(file: Path) -> tuple[str, ...]:
-    if not file.is_file():
-        return ()
-    lines = file.read_text(encoding="utf-8", errors="replace").splitlines()
-    return tuple(line for line in lines if line and not line.startswith("#version"))
 
 
 def check_tokenizer(whole: dict[str, Any]) -> None:

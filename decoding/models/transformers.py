@@ -109,27 +109,23 @@ class TransformersRunner:
         self.device = model.device
         self.facts = model.facts
         self._reader = model.new_reader()
-        self._tokens: list[int] = []
+        self.tokens: list[int] = []
         self._tree: TransformersTree | None = None
-
-    @property
-    def tokens(self) -> list[int]:
-        return self._tokens
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
-        check_extend(len(self._tokens), len(new), need, self.context)
+        check_extend(len(self.tokens), len(new), need, self.context)
         check_ids(new, self.vocab_size)
         self._close()
-        self._tokens.extend(new)
+        self.tokens.extend(new)
         return self._reader.read(torch.tensor(new, device=self.device), need)
 
     @torch.inference_mode()
     def rewind(self, length: int) -> None:
-        check_rewind(len(self._tokens), length)
+        check_rewind(len(self.tokens), length)
         self._close()
-        del self._tokens[length:]
+        del self.tokens[length:]
         if length:
             self._reader.cut(length)
         else:
@@ -143,12 +139,12 @@ class TransformersRunner:
     def twin(self) -> TransformersRunner:
         """Return a runner that has read the same text."""
         twin = copy.copy(self)
-        twin._tokens, twin._reader, twin._tree = list(self._tokens), self._reader.copy(), None
+        twin.tokens, twin._reader, twin._tree = list(self.tokens), self._reader.copy(), None
         return twin
 
     def adopt(self, twin: TransformersRunner) -> None:
         self._close()
-        self._tokens, self._reader = twin._tokens, twin._reader
+        self.tokens, self._reader = twin.tokens, twin._reader
 
     def _close(self) -> None:
         if self._tree is not None:

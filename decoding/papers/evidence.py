@@ -17,6 +17,7 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco import training
 from decoding.disco.classifier import DraftClassifier
+from decoding.errors import Cancelled
 from decoding.measure.schedule import SampleKey
 from decoding.papers import batches
 from decoding.papers.batches import Ran, RunBatches, SimulatedBatches
@@ -37,7 +38,7 @@ from decoding.papers.settings import (
     TABLE,
     TEMPERATURES,
 )
-from decoding.papers.shelf import Shelf, StudyCancelled
+from decoding.papers.shelf import Shelf
 from decoding.prices.cost_model import CostModel
 from decoding.prices.counts import Counts
 from decoding.prices.fit import costs_from
@@ -169,7 +170,7 @@ class Evidence:
 
     def _require_whole(self) -> None:
         if self.cancelled():
-            raise StudyCancelled
+            raise Cancelled("The study was cancelled. What was finished is on the shelf.")
 
     # Recordings -------------------------------------------------------------------------------------------------------
 

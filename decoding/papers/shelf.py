@@ -17,7 +17,3 @@ class Shelf:
 
     def write(self, name: str, data: Any) -> None:
         self.kept[name] = data
-
-
-class StudyCancelled(Exception):
-    """The study was cancelled. What was finished is on the shelf."""

@@ -166,12 +166,8 @@ def form_of(row: Row) -> RowForm | None:
 def recognised(row: Row, name: str) -> RowForm:
     if (form := form_of(row)) is not None:
         return form
+    names = ", ".join(str(column)[:40] for column in itertools.islice(row, MOST_NAMED))
     raise BadPrompts(
-        f"{name} has the columns {_listed(row)}, and none of them is known to hold prompts. "
+        f"{name} has the columns {names}, and none of them is known to hold prompts. "
         f"Choose the column that does, name it text, or choose one of the forms {', '.join(FORMS)}."
     )
-
-
-def _listed(row: Row) -> str:
-    names = [str(name)[:40] for name in itertools.islice(row, MOST_NAMED)]
-    return ", ".join(names) + (f" and {len(row) - MOST_NAMED:,} more" if len(row) > MOST_NAMED else "")

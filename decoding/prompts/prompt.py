@@ -124,7 +124,7 @@ def from_rows(rows: Iterable[Placed], name: str, *, form: str | None = None) -> 
     prompts: list[PromptItem] = []
     first_at: dict[str, str] = {}
     first_broken, broken_count = None, 0
-    for number, (place, row) in _counted(rows, name):
+    for number, (place, row) in enumerate(rows, 1):
         try:
             if isinstance(row, BrokenRow):
                 raise row
@@ -137,20 +137,13 @@ def from_rows(rows: Iterable[Placed], name: str, *, form: str | None = None) -> 
         else:
             first_at |= dict.fromkeys((prompt.id for prompt in found), place)
             prompts += found
-        if len(prompts) > MOST_PROMPTS:
-            raise BadPrompts(f"{name} has more than {MOST_PROMPTS:,} prompts and turns, the most. Split the file.")
+        if max(number, len(prompts)) > MOST_PROMPTS:
+            raise BadPrompts(f"{name} has more than {MOST_PROMPTS:,} rows or turns, the most. Split the file.")
     if first_broken:
         raise BadPrompts(_told(name, *first_broken, broken_count, len(prompts)))
     if not prompts:
         raise BadPrompts(f"{name} holds no prompt. Write at least one into it.")
     return prompts
-
-
-def _counted(rows: Iterable[Placed], name: str) -> Iterator[tuple[int, Placed]]:
-    for number, placed in enumerate(rows, 1):
-        if number > MOST_PROMPTS:
-            raise BadPrompts(f"{name} has more than {MOST_PROMPTS:,} rows, the most of a prompt file. Split the file.")
-        yield number, placed
 
 
 def _told(name: str, place: str, reason: str, broken_count: int, good_count: int) -> str:

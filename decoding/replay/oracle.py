@@ -14,10 +14,9 @@ from types import MappingProxyType
 from typing import Any
 
 from decoding.drafting.records import Record, RecordedText
-from decoding.drafting.source import Source
+from decoding.drafting.source import Chain, Source
 from decoding.replay.player import replay
 from decoding.strategies.oracle import UntilRefused
-from decoding.strategies.static import SameLength
 
 BINS = 20  # equal parts of a sample's rounds, first to last
 UNLIMITED = 1 << 30
@@ -94,7 +93,7 @@ def _oracle(records: Sequence[Record]) -> Passes:
 
 
 def _static(records: Sequence[Record], lookahead: int) -> Passes:
-    return _passes(records, lambda: SameLength(lookahead))
+    return _passes(records, lambda: Chain(lookahead))
 
 
 def _passes(records: Sequence[Record], source: Callable[[], Source]) -> Passes:

@@ -1,4 +1,4 @@
-from decoding.drafting.source import Nothing
+from decoding.drafting.source import Chain
 from decoding.drafting.strategy import Looks, Strategy
 
 STRATEGY = Strategy(
@@ -9,6 +9,6 @@ STRATEGY = Strategy(
     order=1,
     looks=Looks("●", "M7.5,0A7.5,7.5 0 1 1 -7.5,0A7.5,7.5 0 1 1 7.5,0Z", "#777", "#9a9a9a", 246),
     usual=({},),
-    source=lambda given: Nothing(),
+    source=lambda given: Chain(),
     needs_draft=False,
 )

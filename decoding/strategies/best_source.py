@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from decoding.drafting.estimates import Knowledge
 from decoding.drafting.source import Asking, Copy, Foresee, Judgement, Source, View, until_refused
 from decoding.drafting.strategy import LONGEST, Looks, Strategy
+from decoding.strategies.hybrid import Knowledge
 from decoding.strategies.suffix import SuffixDecoding
 
 

@@ -9,60 +9,45 @@ that are worth most.
 """
 
 from decoding.drafting.params import Param
-from decoding.drafting.recalibration import Recalibration
-from decoding.drafting.source import Chain, Judgement, View
+from decoding.drafting.source import Judgement, View
 from decoding.drafting.strategy import CAP, CLASSIFIER, Looks, Strategy
+from decoding.strategies.disco import Priced
 
 
-class Budget(Chain):
-    sees = "estimate"
+class Budget(Priced):
     prices_rounds = True
 
-    def __init__(self, mode: str, cap: int) -> None:
-        self._stops_drafting, self._trims = mode != "trim", mode != "stop"
+    def __init__(self, cap: int) -> None:
+        super().__init__(0.0, cap)
         self._cap = cap
-        self._recalibration = Recalibration()
-        self._seen: list[float] = []
-        self._survival = [1.0]  # entry i: probability that the round's first i tokens are all accepted
 
     @property
     def rests(self) -> bool:
         return self.batch.costs is not None and not self.batch.speculation_pays
 
     def begin(self, view: View) -> None:
-        self._survival, self._seen = [1.0], []
+        super().begin(view)
         self.lookahead = int(self.batch.probe()) if self.rests else self._cap
 
     def stops(self, seen: float) -> bool:
-        self._seen.append(seen)
-        self._survival.append(self._survival[-1] * self._recalibration.corrected(seen))
-        batch = self.batch
-        if not self._stops_drafting or not batch.costs:
-            return False
-        depth, worth = len(self._survival) - 1, self._survival[-1] * batch.follows
+        batch, is_hopeless = self.batch, super().stops(seen)
+        if not batch.costs:
+            return is_hopeless
+        depth, worth = len(self._seen), self._survival * batch.follows
         if worth >= batch.price(0):
             batch.request_step(depth)
         return worth < batch.price(depth)
 
-    def keeps(self, drafted: int) -> int:
-        """Leave out the tail that is not worth its rows. What each token's own estimate says does not count for it."""
-        if not self._trims or not self.batch.costs:
-            return drafted
-        row = self.batch.row
-        worth = [self.batch.first, *(before * self.batch.follows for before in self._survival[1:drafted])]
-        return next((depth for depth, gain in enumerate(worth) if gain < row), drafted)
-
     def judged(self, judgement: Judgement) -> None:
-        drafted, accepted = judgement.tokens, judgement.accepted
-        self._recalibration.learn(self._seen[:drafted], accepted)
+        super().judged(judgement)
         if self.batch.costs:
-            self.batch.learn(drafted, accepted)
+            self.batch.learn(judgement.tokens, judgement.accepted)
 
 
 STRATEGY = Strategy(
     slug="budget",
     title="DISCO budget",
-    summary="Drafts and verifies only the tokens that are worth their price for the number of texts decoded together.",
+    summary="Drafts only the tokens that are worth their price for the number of texts decoded together.",
     role="ranked",
     order=7,
     looks=Looks(
@@ -74,16 +59,9 @@ STRATEGY = Strategy(
         133,
     ),
     params=(
-        Param(
-            "mode",
-            "choice",
-            "stop",
-            "stop: stop drafting; trim: draft up to the cap and verify less; both",
-            choices=("stop", "trim", "both"),
-        ),
         Param("cap", "int", 8, CAP, 1, 64),
         CLASSIFIER,
     ),
-    source=lambda given, mode, cap, classifier: Budget(mode, cap),
-    grid=lambda: ({"mode": mode} for mode in ("stop", "trim", "both")),
+    source=lambda given, cap, classifier: Budget(cap),
+    grid=lambda: ({},),
 )

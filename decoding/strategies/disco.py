@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from decoding.drafting.params import Param
 from decoding.drafting.recalibration import Recalibration
-from decoding.drafting.source import Chain, Given, Judgement, View
+from decoding.drafting.source import Given, Judgement, View
 from decoding.drafting.strategy import CAP, CLASSIFIER, LONGEST, Looks, Settings, Strategy
 from decoding.strategies.threshold import Unsure
 
@@ -17,7 +17,7 @@ class Below(Unsure):
     sees = "estimate"
 
 
-class AsTrained(Unsure):
+class Priced(Unsure):
     """Draft on while one more token is worth its time.
 
     One more token gains the product of two probabilities: that the target accepts the whole draft so far (the product
@@ -25,34 +25,25 @@ class AsTrained(Unsure):
     value of the first probability at which gain equals cost. No other stopping time is better if later estimates do not
     depend on earlier ones: the first probability only falls, so a token that is not worth its time now will not be
     worth it later (docs/decisions/0010).
+
+    The verdicts on the same text correct the estimates, so that a classifier from elsewhere costs little.
     """
 
     sees = "estimate"
-    _survival = 1.0
-
-    def begin(self, view: View) -> None:
-        self._survival = 1.0
-
-    def stops(self, seen: float) -> bool:
-        self._survival *= seen
-        return self._survival < self.threshold
-
-
-class Priced(AsTrained):
-    """Corrects the estimates by the verdicts on the same text, so that a classifier from elsewhere costs little."""
 
     def __init__(self, threshold: float, cap: int) -> None:
         super().__init__(threshold, cap)
         self._recalibration = Recalibration()
         self._seen: list[float] = []
+        self._survival = 1.0
 
     def begin(self, view: View) -> None:
-        super().begin(view)
-        self._seen = []
+        self._survival, self._seen = 1.0, []
 
     def stops(self, seen: float) -> bool:
         self._seen.append(seen)
-        return super().stops(self._recalibration.corrected(seen))
+        self._survival *= self._recalibration.corrected(seen)
+        return self._survival < self.threshold
 
     def judged(self, judgement: Judgement) -> None:
         self._recalibration.learn(self._seen[: judgement.tokens], judgement.accepted)
@@ -61,15 +52,14 @@ class Priced(AsTrained):
 RULES = {"priced": Priced, "threshold": Below}
 
 
-def _source(given: Given, rule: str, threshold: float, cap: int, recalibrate: bool, classifier: str) -> Chain:
+def _source(given: Given, rule: str, threshold: float, cap: int, classifier: str) -> Unsure:
     if not threshold and given.classifier:
-        threshold = given.classifier.tuned(rule, as_trained=not recalibrate)
-    return (RULES[rule] if recalibrate or rule != "priced" else AsTrained)(threshold, cap)
+        threshold = given.classifier.tuned(rule)
+    return RULES[rule](threshold, cap)
 
 
 def _price_rule(params: Settings) -> str:
-    is_priced = params["rule"] == "priced" and params["recalibrate"] and not params["threshold"]
-    return "priced" if is_priced else ""
+    return "priced" if params["rule"] == "priced" and not params["threshold"] else ""
 
 
 def _grid() -> Iterator[Settings]:
@@ -93,19 +83,12 @@ STRATEGY = Strategy(
             "rule",
             "choice",
             "priced",
-            "priced: stop when one more token costs more time than it can bring; "
-            "threshold: stop below a fixed estimate, as published",
+            "priced: stop when one more token costs more time than it can bring, by estimates that what the target "
+            "accepted in the same text corrects; threshold: stop below a fixed estimate, as published",
             choices=("priced", "threshold"),
         ),
         Param("threshold", "float", 0.0, "the rule stops below this; 0: the classifier's own value", 0.0, 1.0),
         Param("cap", "int", 20, CAP, 1, 64),
-        Param(
-            "recalibrate",
-            "bool",
-            True,
-            "corrects the estimates by what the target accepted in the same text, and the price by what this run's "
-            "passes cost; only with rule priced",
-        ),
         CLASSIFIER,
     ),
     source=_source,

@@ -6,9 +6,6 @@ from decoding.drafting.strategy import Looks, Slider, Strategy
 class TwoMoreOrOneFewer(Chain):
     """The transformers rule: two more after a draft that was accepted whole, otherwise one fewer, never below one."""
 
-    def __init__(self, initial: int) -> None:
-        self.lookahead = initial
-
     def judged(self, judgement: Judgement) -> None:
         if judgement.tokens:
             whole = judgement.accepted == judgement.tokens

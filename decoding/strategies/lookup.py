@@ -8,7 +8,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 from decoding.drafting.params import Param, Value
-from decoding.drafting.source import Copying, Given, Judges, Match
+from decoding.drafting.source import Copying, Given, Judges
 from decoding.drafting.strategy import (
     JUDGE,
     JUDGED,
@@ -21,9 +21,8 @@ from decoding.drafting.strategy import (
     Slider,
     Strategy,
 )
-from decoding.drafting.suffixes import Suffixes
 from decoding.errors import BadStrategy
-from decoding.strategies.suffix import usual_estimate
+from decoding.strategies.suffix import SuffixDecoding
 
 NGRAM = Param(
     "ngram", "int", 2, "at most this many last tokens are searched for in the text: max_matching_ngram_size", 1, 32
@@ -55,40 +54,27 @@ class PromptLookup(Copying):
         return ()
 
 
-class JudgedLookup(PromptLookup):
+class JudgedLookup(SuffixDecoding):
     """Proposes the tokens of prompt lookup for as long as the probability that the target accepts all of them stays
-    above the threshold."""
+    above the threshold. The automaton knows how often each followed the longest context."""
 
-    def __init__(self, threshold: float, lookahead: int, ngram: int, judge: Judges = usual_estimate) -> None:
-        super().__init__(lookahead, ngram)
-        self.matches: list[Match] = []  # of the tokens proposed last
-        self._threshold, self._judge = threshold, judge
-        self._suffixes = Suffixes()  # knows how often a token followed the longest context
+    def __init__(self, threshold: float, lookahead: int, ngram: int, judge: Judges | None = None) -> None:
+        super().__init__(threshold, lookahead, judge)
+        self._lookup = PromptLookup(lookahead, ngram)
 
     def follow(self, text: Sequence[int]) -> None:
-        for token in text[len(self._text) :]:
-            self._suffixes.append(token)
         super().follow(text)
+        self._lookup.follow(text)
 
     def copied(self) -> Sequence[int]:
-        found, survival = super().copied(), 1.0
-        self.estimates = estimates = list[float]()
-        self.matches = []
-        for ahead, match in enumerate(self._suffixes.matches(found)):
-            estimate = self._judge(match, ahead)
-            survival *= estimate
-            if survival < self._threshold:
-                break
-            self.matches.append(match)
-            estimates.append(estimate)
-        return found[: len(estimates)]
+        return self.likely(self._suffixes.matches(self._lookup.copied()))
 
 
-def _source(given: Given, lookahead: int, ngram: int, threshold: float, classifier: str) -> PromptLookup:
+def _source(given: Given, lookahead: int, ngram: int, threshold: float, classifier: str) -> Copying:
     if not classifier:
         return PromptLookup(lookahead, ngram)
     judge = given.judge
-    return JudgedLookup(threshold or (judge.threshold if judge else 0.0), lookahead, ngram, judge or usual_estimate)
+    return JudgedLookup(threshold or (judge.threshold if judge else 0.0), lookahead, ngram, judge)
 
 
 def _check(params: Mapping[str, Value]) -> None:

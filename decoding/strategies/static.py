@@ -3,20 +3,7 @@ from collections.abc import Iterator
 from decoding.drafting.engine_settings import llama_cpp, sglang, transformers, vllm
 from decoding.drafting.params import Param
 from decoding.drafting.source import Chain
-from decoding.drafting.strategy import (
-    LONGEST,
-    LOOKAHEAD,
-    EngineSetting,
-    Looks,
-    Settings,
-    Slider,
-    Strategy,
-)
-
-
-class SameLength(Chain):
-    def __init__(self, lookahead: int) -> None:
-        self.lookahead = lookahead
+from decoding.drafting.strategy import LONGEST, LOOKAHEAD, EngineSetting, Looks, Settings, Slider, Strategy
 
 
 def _exports(params: Settings) -> Iterator[EngineSetting]:
@@ -35,7 +22,7 @@ STRATEGY = Strategy(
     order=2,
     looks=Looks("■", "M-6,-6H6V6H-6Z", "#0072b2", "#4aa3df", 25),
     params=(Param("lookahead", "int", 4, LOOKAHEAD, 1, 64),),
-    source=lambda given, lookahead: SameLength(lookahead),
+    source=lambda given, lookahead: Chain(lookahead),
     grid=lambda: ({"lookahead": n} for n in range(1, LONGEST + 1)),
     exports=_exports,
     usual=({"lookahead": 2}, {"lookahead": 4}, {"lookahead": 8}),

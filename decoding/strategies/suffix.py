@@ -4,7 +4,8 @@ With `memory` it copies from the texts of earlier requests too, as the paper's c
 classifier, that estimates each copied token from the length and counts of its match and from its position.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
 from decoding.drafting.params import Param
 from decoding.drafting.source import Copying, Given, Judges, Match
@@ -50,21 +51,15 @@ class SuffixDecoding(Copying):
         self._read = len(text)
 
     def copied(self) -> Sequence[int]:
-        return self.continued(self._suffixes, *self._suffixes.repeated())
+        return self.likely(self._suffixes.followers(*self._suffixes.repeated()))
 
-    def continued(self, found: Suffixes, state: int, length: int) -> Sequence[int]:
-        """Propose what followed a context of this length, as long as that is likely."""
+    def likely(self, candidates: Iterable[tuple[int, Match]]) -> Sequence[int]:
+        """Take these tokens, each with its match, as long as they are likely."""
         tokens: list[int] = []
         self.estimates = estimates = list[float]()
         self.matches = []
         survival = 1.0
-        while state != START and len(tokens) < self.lookahead:
-            token, count, total = found.follower(state)
-            if not count:  # the text ends here: it loops, so go on where the loop began
-                state = found.shorter(state)
-                length = found.length(state)
-                continue
-            match = Match(length, count, total)
+        for token, match in islice(candidates, self.lookahead):
             estimate = self._judge(match, len(tokens))
             survival *= estimate
             if survival < self._threshold:
@@ -72,7 +67,6 @@ class SuffixDecoding(Copying):
             tokens.append(token)
             estimates.append(estimate)
             self.matches.append(match)
-            state, length = found.after(state, token), length + 1
         return tokens
 
 
@@ -119,7 +113,7 @@ class Remembering(SuffixDecoding):
         for other, match in zip(self._others or (), self._matches, strict=True):
             if match[1] > length:
                 found, (state, length) = other, match
-        return self.continued(found, state, length)
+        return self.likely(found.followers(state, length))
 
 
 def _source(given: Given, threshold: float, cap: int, memory: bool, classifier: str) -> SuffixDecoding:

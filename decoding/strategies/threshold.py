@@ -14,7 +14,8 @@ class Unsure(Chain):
     sees: Sight = "confidence"
 
     def __init__(self, threshold: float, cap: int) -> None:
-        self.threshold, self.lookahead = threshold, cap
+        super().__init__(cap)
+        self.threshold = threshold
 
     def stops(self, seen: float) -> bool:
         return seen < self.threshold

@@ -55,7 +55,7 @@ class AdaptiveVerification(Chain):
     prices_rounds = True
 
     def __init__(self, lookahead: int) -> None:
-        self.lookahead = lookahead
+        super().__init__(lookahead)
         self._peaks: list[float] = []
 
     def begin(self, view: View) -> None:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from decoding.drafting.source import Words
 from decoding.models.runner import ModelRunner
-from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Method, SharedTokens
+from decoding.vocabularies.spelling import Coder
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 
 if TYPE_CHECKING:  # it loads the tokenizers library

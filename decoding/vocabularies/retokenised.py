@@ -10,12 +10,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from decoding.core.batch_state import BatchState
-from decoding.core.drafter import EMPTY, Draft, Drafter
-from decoding.dice.verify import Verdict
+from decoding.core.sequence import Drafter
+from decoding.dice.verify import EMPTY, Draft, Verdict
 from decoding.drafting.driver import DraftDriver
 from decoding.models.runner import Steps
 from decoding.vocabularies.bridge import Bridge
-from decoding.vocabularies.coder import tail_of, whole_characters
+from decoding.vocabularies.spelling import tail_of, whole_characters
 
 
 @dataclass

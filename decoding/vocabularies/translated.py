@@ -27,8 +27,8 @@ from decoding.models.runner import (
     check_rewind,
     extend_all,
 )
-from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import SharedTokens
+from decoding.vocabularies.spelling import Coder
 
 REMEMBERED = 1 << 16  # tokens whose reading is kept
 

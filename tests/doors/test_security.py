@@ -1,4 +1,4 @@
-"""The attacks that attackers try first."""
+"""The attacks that attackers try first. Wherever an address names the page to go on with, that page is one of ours."""
 
 from __future__ import annotations
 
@@ -6,13 +6,18 @@ import os
 import subprocess
 import sys
 from http.cookies import SimpleCookie
+from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings as django_settings
+from django.core.cache import cache
+from django.db import transaction
 from django.test import Client
 from rest_framework.test import APIClient
 
 from tests.kit import make
+from tests.kit.addresses import address, routes
+from tests.kit.everything import one_of_everything
 from webapp.accounts import services
 from webapp.accounts.models import Scope
 from webapp.core.templatetags.ui import coded
@@ -50,12 +55,12 @@ def test_what_people_write_is_never_html_and_what_they_upload_never_served(world
     comparison = make.comparison(by)
     type(comparison).objects.update(name=evil)
     client = world.page(world.victor)
-    for address in ("/datasets/", "/comparisons/", f"/comparisons/{comparison.pk}/", f"/datasets/?q={evil}"):
-        assert evil not in client.get(address).content.decode()
+    for path in ("/datasets/", "/comparisons/", f"/comparisons/{comparison.pk}/", f"/datasets/?q={evil}"):
+        assert evil not in client.get(path).content.decode()
     make.upload(world.actor(world.alice), {"evil.html": b"<script>alert(1)</script>"})
     client = world.page(world.alice)
-    for address in ("/media/evil.html", "/static/evil.html", "/chunks/evil.html", "/data/evil.html"):
-        assert client.get(address).status_code == 404
+    for path in ("/media/evil.html", "/static/evil.html", "/chunks/evil.html", "/data/evil.html"):
+        assert client.get(path).status_code == 404
 
 
 def test_what_is_typed_looks_so_and_nothing_else_becomes_markup():
@@ -105,3 +110,31 @@ def test_the_secrets_lie_in_files_that_only_their_owner_can_read():
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {path.stat().st_mode & 0o777 for path in folder.iterdir()} == {0o600}
     assert {path.name for path in folder.iterdir()} == {"secret_key", "token_pepper"}
+
+
+def test_no_address_of_a_page_sends_anybody_elsewhere(world):
+    things, onward = one_of_everything(world), "/\\evil.example/"
+    asked = {name: onward for name in ("next", "back", "return", "url", "redirect_to")}
+    for client in (world.page(None), world.page(world.alice)):
+        client.raise_request_exception = False
+        for method, pattern in routes():
+            path = address(pattern, things)
+            if path.startswith("/api/"):
+                continue
+            cache.clear()
+            with transaction.atomic():
+                sent = {"data": asked} if method == "POST" else {}
+                answer = getattr(client, method.lower())(f"{path}?{urlencode(asked)}", **sent, HTTP_REFERER=onward)
+                transaction.set_rollback(True)
+            where = answer.get("Location", "/")
+            assert answer.status_code < 500, f"{method} {path}"
+            assert where.startswith("/") and not where.startswith(("//", "/\\")), f"{method} {path} {where!r}"
+            assert answer.status_code != 302 or "evil" not in where.partition("?")[0]
+
+
+def test_only_a_page_of_ours_is_gone_on_with(world):
+    client, ours = world.page(world.alice), "/jobs/?state=queued"
+    for onward in ("home", "//evil.example/", "https://evil.example/", "/\n/evil.example", "/" + "x" * 5000):
+        assert client.get("/sign-in/", {"next": onward})["Location"] == "/"
+    assert client.get("/sign-in/", {"next": ours})["Location"] == ours
+    assert client.post(f"/team/{world.team.pk}/switch/", {"next": ours})["Location"] == ours

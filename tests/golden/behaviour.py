@@ -9,36 +9,66 @@
 `behaviour.json` has one line per case, and in it each kind of thing that the case did: a digest, or a number. `tokens`
 are the texts. `drafts` are the drafted tokens and accepted counts of each round. `events` are all fields that events
 had when they were recorded (`live.FIELDS`). `passes` are the texts that target and draft were asked to continue, in
-order. A new structure keeps tokens and drafts as they are.
+order. A new structure keeps tokens and drafts as they are. A simulation's `rounds` have its times too.
 
-`documents/` holds the answers of plan, simulation, what-if, projection and figures, one row a line, so that a
-difference can be read. `rest.json` holds REST answers; `tests/doors/comparisons/test_what_if.py` says how to write them
-anew.
+`documents/` holds the answers of replay, plan, what-if, projection and figures, one row a line, so that a difference
+can be read. `rest.json` holds REST answers; `tests/doors/comparisons/test_what_if.py` says how to write them anew.
 """
 
 from __future__ import annotations
 
 import argparse
 import hashlib
+import itertools
 import json
 import math
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+from decoding.dice.sampling import Sampling
+from decoding.drafting.ssd_settings import SpeculatorSettings
+from decoding.replay.ssd.simulator import simulate
+from decoding.ssd.speculator.speculator import plan_for
 from tests.golden import documents, live, starter
+from tests.golden.documents import PLACEMENTS, PRICES, SAMPLINGS
+from tests.kit.recordings import LIVE, tracked
+from tests.kit.worlds import World, some_classifier
 
 FILE, FOLDER = Path(__file__).with_name("behaviour.json"), Path(__file__).with_name("documents")
+VOCAB = 14
+ENDS: dict[str, frozenset[int]] = {"no end": frozenset(), "ends": frozenset({5, 9})}
 CLOSE = 1e-5  # how near numbers must be: processors round differently
 
 Case = Callable[[], Mapping[str, Any]]  # what was done, kind by kind, or a document's rows
 Kept = Mapping[str, Any]  # digests and numbers by kind, or a document's rows
 
 
+def simulated(
+    settings: SpeculatorSettings, sampling: Sampling, ends: frozenset[int], has_classifier: bool
+) -> dict[str, Any]:
+    found = []
+    classifier = some_classifier() if has_classifier else None
+    for seed in range(2):
+        world = World.of_tables(VOCAB, seed, noise=0.9)
+        world.end_tokens = ends
+        track = tracked(world, sampling, seed, classifier)
+        for placement in PLACEMENTS:
+            played = simulate([track], plan_for(settings, VOCAB, classifier), PRICES, placement)
+            found += [[request.first, request.end, *map(list, request.rounds)] for request in played.requests]
+    return {"rounds": found}
+
+
 def cases() -> Iterator[tuple[str, Case]]:
     yield from live.cases()
     yield from starter.cases()
+    for label, name, (end, ends) in itertools.product(LIVE, SAMPLINGS, ENDS.items()):
+        yield f"simulated ssd {label}, {name}, {end}", partial(simulated, LIVE[label], SAMPLINGS[name], ends, False)
+    for name, (end, ends) in itertools.product(SAMPLINGS, ENDS.items()):
+        settings = SpeculatorSettings(5, 6, backup="neural")
+        yield f"simulated ssd-disco, {name}, {end}", partial(simulated, settings, SAMPLINGS[name], ends, True)
 
 
 def rounded(found: Any, digits: int = 6) -> Any:

@@ -1,4 +1,4 @@
-"""Answers of plan, simulation, what-if and projection about recorded texts, at prices that are fixed here.
+"""Answers of replay, plan, simulation, what-if and projection about recorded texts, at prices that are fixed here.
 
 Each is a table: a row is a setting, or one of its answers. They are kept whole, so that a difference can be read.
 """
@@ -94,6 +94,18 @@ def recorded(name: str) -> RecordedSet:
     return study(pair(), prompts(8), SAMPLINGS[name], tails=True)
 
 
+def counts(name: str) -> Rows:
+    """Passes that a replay counts of each setting of the live cases."""
+    found, classifier = recorded(name), some_classifier()
+    choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
+    rows = {}
+    for choice in (one for one in choices if not one.needs_likelihoods):
+        counted = found.play(choice, classifier, FULL)
+        rows[choice.label] = {name: value for name, value in dataclasses.asdict(counted).items() if name != "parts"}
+        rows[choice.label]["rounds"] = {str(drafted): counted.rounds[drafted] for drafted in sorted(counted.rounds)}
+    return rows
+
+
 def planned(name: str) -> Rows:
     """Predicted tokens per second and speed-up of every setting of every grid, and the document's best ones."""
     predictions = predict(recorded(name), FULL, some_classifier())
@@ -111,6 +123,20 @@ def planned_at_load(name: str) -> Rows:
     document = planning_at_load.document(best, {}, schedule(found, {}))
     rows |= {f"best {each['label']} for {each['users']}": each for each in document.pop("rows")}
     return rows | document
+
+
+def played_at_load(name: str) -> Rows:
+    """Passes and times of the rounds of each setting of the live cases, for 4 users."""
+    material = PlanInputs(recorded(name), JOINT, some_classifier())
+    rows = {}
+    for choice in parse_choices(live.LABELS):
+        if choice.spec.can_replay and not choice.needs_likelihoods:
+            run = material.run(choice, 4)
+            rounds = [one for request in run.requests for one in request.rounds]
+            drafted, passes = (sum(getattr(one, what) for one in rounds) for what in ("drafted", "passes"))
+            accepted, ends = sum(one.accepted for one in rounds), [request.end for request in run.requests]
+            rows[choice.label] = [len(rounds), drafted, accepted, passes, sum(ends), max(ends)]
+    return rows
 
 
 def ahead(name: str) -> Rows:
@@ -205,7 +231,7 @@ def figures(name: str) -> Rows:
 
 def cases() -> Iterator[tuple[str, Callable[[], Rows]]]:
     for name in SAMPLINGS:
-        for what in (planned, ahead):
+        for what in (counts, planned, played_at_load, ahead):
             yield f"{what.__name__.replace('_', ' ')}, {name}", partial(what, name)
         for users in USERS:
             yield f"what if for {users}, {name}", partial(what_if, name, users)

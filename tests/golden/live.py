@@ -32,7 +32,7 @@ IN_TURN = "placement=in-turn"
 LABELS = (
     "autoregressive,static,static:1,static:7,heuristic,heuristic:2,threshold,threshold:0.2,cap=6,"
     "schedule,schedule:2:5/4:1,oracle,oracle:5,"
-    "disco,disco:threshold,cap=7,disco:recalibrate=false,budget,budget:trim,budget:both,cap=4,vllm-adaptive,vllm-adaptive:3,"
+    "disco,disco:threshold,cap=7,budget,vllm-adaptive,vllm-adaptive:3,"
     "lookup,lookup:4,ngram=3,suffix,suffix:0.05,cap=6,suffix:memory=true,suffix:0.05,cap=6,memory=true,"
     "lookup:6,threshold=0.05,classifier=newest,lookup:20,ngram=3,threshold=0.3,classifier=newest,"
     "suffix:0.05,cap=6,classifier=newest,suffix:0.3,classifier=newest,"

@@ -6,9 +6,8 @@ import random
 from collections.abc import Sequence
 
 from decoding.backends.registry import Parts
-from decoding.core.drafter import Drafter
-from decoding.drafting.estimates import Knowledge
-from decoding.strategies.hybrid import BestSource
+from decoding.core.sequence import Drafter
+from decoding.strategies.hybrid import BestSource, Knowledge
 from decoding.strategies.suffix import SuffixDecoding
 
 

@@ -9,8 +9,10 @@ import torch
 from decoding.choice import Choice, choose
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
+from decoding.disco.classifier import DraftClassifier
 from decoding.disco.recording import Recording, record
 from decoding.drafting.records import RecordedText
+from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
 from decoding.replay.planning import RecordedSet
@@ -54,10 +56,25 @@ def many(sampling: Sampling, seeds: range) -> list[Recording]:
     return [recorded(made, sampling, seed, depth=0) for seed in seeds]
 
 
-def tracked(made: World, sampling: Sampling, seed: int) -> RecordedText:
+def tracked(
+    made: World, sampling: Sampling, seed: int, classifier: DraftClassifier | None = None, cap: int = CAP
+) -> RecordedText:
     """Return the text that any strategy writes in this world, and the draft along it."""
-    [text] = RecordedSet([recorded(made, sampling, seed, depth=CAP + 1)]).texts(None)
+    [text] = RecordedSet([recorded(made, sampling, seed, depth=cap + 1)]).texts(classifier)
     return text
+
+
+LIVE = {
+    "uniform": SpeculatorSettings(4, 12, "uniform", "neural"),
+    "few": SpeculatorSettings(3, 3, "uniform", "neural"),
+    "short": SpeculatorSettings(1, 2, "geometric", "neural"),
+    "deep": SpeculatorSettings(6, 20, "geometric", "neural"),
+    "measured": SpeculatorSettings(4, 8, "measured", "neural"),
+    "lists": SpeculatorSettings(2, 6, "3/2/1+6/0/0", "neural"),
+    "ngram": SpeculatorSettings(4, 10, "geometric", "ngram"),
+    "random": SpeculatorSettings(3, 9, "measured", "random"),
+    "copy": SpeculatorSettings(4, 10, "geometric", "copy"),
+}
 
 
 def lived(world: World, choice: Choice, sampling: Sampling, seed: int) -> tuple[list[int], Sequence[Event]]:

@@ -7,7 +7,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -32,14 +32,13 @@ def prepare(database: str, data: Path) -> str:
 
 
 @contextmanager
-def web(database: str, data: Path) -> Iterator[str]:
-    """Start it, and return its address."""
-    with socket.socket() as listener:
-        listener.bind(("127.0.0.1", 0))
-        listener.listen(100)
+def web(database: str, data: Path, log: Path | None = None, **more: str) -> Iterator[str]:
+    """Start it with more of an environment, and return its address."""
+    with socket.create_server(("127.0.0.1", 0)) as listener, log.open("ab") if log else nullcontext() as out:
         command = [sys.executable, "-m", "webapp.config.server", "--fd", str(listener.fileno())]
-        environment = {**os.environ, "DATABASE_URL": database, "DRAFTHOUSE_DATA": str(data), "REDIS_URL": ""}
-        process = subprocess.Popen(command, cwd=ROOT, env=environment, pass_fds=[listener.fileno()])
+        environment = {**os.environ, "DATABASE_URL": database, "DRAFTHOUSE_DATA": str(data), "REDIS_URL": "", **more}
+        fds = [listener.fileno()]
+        process = subprocess.Popen(command, cwd=ROOT, env=environment, pass_fds=fds, stdout=out, stderr=out)
         try:
             yield f"http://127.0.0.1:{listener.getsockname()[1]}"
         finally:

@@ -15,13 +15,13 @@ import torch
 from decoding.backends.registry import Parts, build
 from decoding.choice import Choice
 from decoding.core.batch_state import BatchState
-from decoding.core.drafter import Draft, Drafter
 from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch, decode
-from decoding.core.sequence import Sequence
+from decoding.core.sequence import Drafter, Sequence
 from decoding.dice.choosing import Pickers
 from decoding.dice.dice import Dice, dice_for
 from decoding.dice.sampling import Sampling
+from decoding.dice.verify import Draft
 from decoding.disco import features, judging
 from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.drafting.driver import DraftDriver

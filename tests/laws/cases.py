@@ -19,8 +19,8 @@ from decoding.backends.contestants import specs
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose, parse_choices
 from decoding.core.batch_state import BatchState
-from decoding.core.drafter import Drafter
 from decoding.core.ending import Ending
+from decoding.core.sequence import Drafter
 from decoding.core.sequence import Sequence as Text
 from decoding.dice.sampling import Sampling
 from decoding.drafting.params import Param, Value

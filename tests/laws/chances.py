@@ -21,7 +21,7 @@ from torch import Tensor
 
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose
-from decoding.core.drafter import Drafter
+from decoding.core.sequence import Drafter
 from decoding.dice import chance, dice, verify
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling

@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose, parse_choices
-from decoding.core.drafter import Drafter
 from decoding.core.load import Load
 from decoding.core.loop import Batch
+from decoding.core.sequence import Drafter
 from decoding.core.sequence import Sequence as Text
 from decoding.disco.copies import judge_of
 from decoding.disco.recording import Recording

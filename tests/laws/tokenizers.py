@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import torch
 
 from decoding.vocabularies.bridge import Bridge
-from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import Method, shared
-from decoding.vocabularies.spelling import Spelling
+from decoding.vocabularies.spelling import Coder, Spelling
 from tests.kit.table import TableRunner
 from tests.kit.worlds import STATES, World, state_of, tables
 

@@ -16,10 +16,10 @@ from decoding.core.ending import Decoded, Ending
 from decoding.core.loop import Batch, decode_all
 from decoding.core.sequence import SharedPass
 from decoding.dice.choosing import LaunchedToken, Look, Picker, Pickers
-from decoding.dice.dice import EqualityDice
+from decoding.dice.dice import Dice
 from decoding.dice.sampling import Sampling
 from decoding.drafting.driver import DraftDriver
-from decoding.drafting.source import Nothing, View
+from decoding.drafting.source import Chain, View
 from decoding.errors import BrokenModel
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.runner import TRIED, FastRunner, UnreadDrafts
@@ -40,7 +40,7 @@ SETTINGS: list[dict[str, Any]] = [
 
 
 def no_draft() -> DraftDriver:
-    return DraftDriver(Nothing(), View(), EqualityDice(Sampling(), 1, 0))
+    return DraftDriver(Chain(), View(), Dice(Sampling(), 1, 0))
 
 
 def waits() -> DraftDriver:

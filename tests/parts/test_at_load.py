@@ -41,7 +41,7 @@ def settled(policy: Chain, costs: CostModel, running: int) -> BatchState:
 
 
 def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_text_tries_again_now_and_then() -> None:
-    policies = [Budget("stop", 6) for _ in range(16)]
+    policies = [Budget(6) for _ in range(16)]
     batch = settled(policies[0], DEAR, 16)
     lengths = []
     for _ in range(3 * TRIAL + 2):

@@ -1,7 +1,6 @@
 import math
 import weakref
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -10,6 +9,7 @@ import torch
 from decoding.dice import chance
 from decoding.dice.dice import NOISE_BLOCK, Dice, dice_for, pending_verdicts
 from decoding.dice.sampling import Sampling
+from decoding.dice.verify import Draft
 from decoding.errors import BrokenModel
 from tests.kit.rehearsal import on_a_gpu
 from tests.kit.waiting import refusing_waits
@@ -63,12 +63,15 @@ def test_noise_of_a_long_text_takes_no_more_memory_than_that_of_a_short_one() ->
 @pytest.mark.parametrize("vocab", [1, 513])
 @pytest.mark.parametrize("penalty", [1.0, 0.8])
 @pytest.mark.parametrize("temperature", [0.0, 1.3])
-def test_a_choice_in_one_call_is_torchs_to_the_last_bit(vocab: int, penalty: float, temperature: float) -> None:
+def test_a_choice_in_one_call_is_torchs_to_the_last_bit(
+    vocab: int, penalty: float, temperature: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     random = torch.Generator().manual_seed(vocab)
     text = torch.randint(vocab, (40,), generator=random).tolist()
     made = dice(text[:30], vocab, temperature=temperature, repetition_penalty=penalty)
     aheads = [text[30 : 30 + count] for count in range(6)]
-    assert chance.compiled(), "no kernel was compiled"
+    kernels, calls = chance.compiled(), list[object]()
+    monkeypatch.setattr(kernels, "choose", lambda *given, choose=kernels.choose: calls.append(choose(*given)))
     for logits in logits_of_all_kinds(vocab, random):
         scores = made.scores(logits, aheads)
         preferences = made.preferences(scores, aheads)
@@ -76,6 +79,7 @@ def test_a_choice_in_one_call_is_torchs_to_the_last_bit(vocab: int, penalty: flo
         torch.testing.assert_close(chosen.scores, scores, rtol=0, atol=0, equal_nan=True)
         torch.testing.assert_close(chosen.preferences, preferences, rtol=0, atol=0, equal_nan=True)
         assert chosen.ids.tolist() == made.pick(preferences, aheads).tolist()
+    assert len(calls) == 9, "no kernel was compiled, or was asked"
 
 
 def logits_of_all_kinds(vocab: int, random: torch.Generator) -> Iterator[torch.Tensor]:
@@ -137,17 +141,8 @@ def test_padding_beyond_the_shared_vocabulary_is_never_chosen() -> None:
     assert dice(vocab=7).draw(dice(vocab=7).scores(logits, [[]]), [[]]).item() == 0
 
 
-@dataclass(frozen=True)
-class Proposal:
-    """A chain as far as a verdict needs to know it."""
-
-    tokens: tuple[int, ...] = (2,)
-    scores: torch.Tensor | None = None
-    parents: tuple[int, ...] = ()
-
-    @property
-    def aheads(self) -> list[tuple[int, ...]]:
-        return [self.tokens[:count] for count in range(len(self.tokens) + 1)]
+def draft_of(*tokens: int, scores: torch.Tensor | None = None, parents: tuple[int, ...] = ()) -> Draft:
+    return Draft(tokens, scores, len(tokens), "limit", "fresh", 0, parents=parents)
 
 
 @pytest.mark.parametrize("settings", [{}, {"temperature": 1.0}, {"temperature": 1.0, "dice": "ratio"}])
@@ -156,7 +151,7 @@ def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, Any
     logits = torch.zeros(2, 8)
     logits[1, 3] = damage
     with pytest.raises(BrokenModel, match="NaN or infinite"):
-        dice(**settings).judge(logits, Proposal(scores=torch.zeros(1, 8)))
+        dice(**settings).judge(logits, draft_of(2, scores=torch.zeros(1, 8)))
 
 
 @on_a_gpu
@@ -166,7 +161,7 @@ def test_logits_that_are_no_numbers_are_refused_in_words(settings: dict[str, Any
 def test_verdicts_on_several_texts_take_one_choice_and_are_those_of_each_alone(
     settings: dict[str, Any], device: torch.device
 ) -> None:
-    drafts = [Proposal(()), Proposal((2, 3)), Proposal((5, 1), parents=(-1, -1))]
+    drafts = [draft_of(), draft_of(2, 3), draft_of(5, 1, parents=(-1, -1))]
     random = torch.Generator().manual_seed(2)
     rows = [torch.randn(len(draft.tokens) + 1, 8, generator=random).to(device) for draft in drafts]
     asked = [(dice([n], seed=n, **settings), rows[n], draft) for n, draft in enumerate(drafts)]
@@ -194,7 +189,7 @@ def test_every_place_has_its_own_noise_in_whatever_order_it_is_asked_for(places:
 ], ids=str)  # fmt: skip
 def test_a_verdict_is_launched_without_a_stop(settings: dict[str, Any], device: torch.device) -> None:
     """Also where the text holds new tokens and the noise a new block: elsewhere the draft could not work meanwhile."""
-    draft = Proposal((2, 3))
+    draft = draft_of(2, 3)
     logits = torch.randn(3, 8, generator=torch.Generator().manual_seed(1))
     on_gpu, on_cpu = (dice([1], **settings) for _ in range(2))
     for made, where in ((on_gpu, logits.to(device)), (on_cpu, logits)):

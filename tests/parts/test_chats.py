@@ -225,6 +225,8 @@ def test_every_strategy_continues_the_baselines_answers(talk: Measurement) -> No
         (1, ""), (2, "t"), (3, "t"),
     ]  # fmt: skip
     assert all(s.audit and s.audit.outcome == "identical" for of in found.values() for s in of.values())
+    with pytest.raises(BadPrompt, match="Prompt t: No chat template is here"):
+        comparison(prompts=talk.prompts).reading.text(talk.prompts[0])
 
 
 def test_under_load_a_turn_comes_after_the_one_whose_answer_it_follows(talk: Measurement) -> None:

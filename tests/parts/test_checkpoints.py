@@ -120,6 +120,7 @@ def entry(start: int, end: int, shape: list[Any]) -> dict[str, Any]:
 MIXTRAL: dict[str, Any] = {"model_type": "mixtral", "architectures": ["MixtralForCausalLM"]}
 REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
     "no config": (lambda folder: (folder / "config.json").unlink(), "no config.json"),
+    "no tokenizer": (lambda folder: (folder / "tokenizer.json").unlink(), "no tokenizer.json"),
     "unknown architecture": (
         lambda folder: set_config(folder, model_type="warp9"),
         r"cannot load .* it is a 'warp9'\. .*never code that comes with a model",

@@ -10,7 +10,7 @@ import torch
 
 from decoding.backends.registry import Parts
 from decoding.choice import Choice, choose
-from decoding.core.drafter import Drafter
+from decoding.core.sequence import Drafter
 from decoding.dice.choosing import Look, Picker, Pickers
 from decoding.dice.dice import SharedDice, dice_for
 from decoding.dice.sampling import Sampling

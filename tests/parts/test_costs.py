@@ -11,10 +11,10 @@ import pytest
 
 from decoding.choice import choose
 from decoding.drafting.records import RecordedText
+from decoding.drafting.source import Chain
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost
 from decoding.replay.player import replay
-from decoding.strategies.static import SameLength
 from decoding.trace.events import Drafted, Event, Finished, Started, Verified
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import some_classifier, stopped_by
@@ -37,7 +37,7 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     assert round(costs.draft(1) * 1e6) == 200 and round(costs.beginning(1) * 1e6) == 50
     assert round(costs.catch_up * 1e6) == 30 and round(costs.fixed(1) * 1e6) == 7
     spent = next(e.end_ns for e in reversed(traces[3]) if isinstance(e, Verified)) * 1e-9
-    priced = costs.seconds(replay([RecordedText(recorded(world(), SAMPLINGS[0]).record)], partial(SameLength, 4)))
+    priced = costs.seconds(replay([RecordedText(recorded(world(), SAMPLINGS[0]).record)], partial(Chain, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
 
 

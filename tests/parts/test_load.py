@@ -24,7 +24,7 @@ from decoding.measure.latency import Objective, figures, parse_objective
 from decoding.measure.sample import SampleResult, Timing, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.prompts.prompt import PromptItem
-from decoding.trace.events import Recorder
+from decoding.trace.events import Recorder, Verified
 from decoding.trace.timing import Clock
 from tests.kit.loads import PROMPTS, SAMPLINGS, decoded, fragile, texts
 from tests.kit.pairs import comparison, pair
@@ -57,6 +57,8 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
     passes = [rows for _, rows in target.passes]
     assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)
     assert PIECE < max(passes) <= PIECE + 2 * (lookahead + 1)
+    rounds = [event for event in running.sink.events if isinstance(event, Verified)]  # type: ignore[attr-defined]
+    assert [one.prompts_ns > 0 for one in rounds[1:]] == [one.prompt_rows > 0 for one in rounds[:-1]]
 
 
 def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says_so() -> None:
@@ -166,7 +168,7 @@ def test_goodput_counts_the_tokens_of_the_requests_that_kept_the_objective() -> 
     long = replace(sample, prefill_ns=0, decode_ns=9 * 10**9, timing=Timing(0, 0, 2 * 10**9))
     short = replace(long, tokens=long.tokens[:1], decode_ns=10**9, timing=Timing(0, 0, 10**9))
     found = figures([long, short], Objective(ttft_ms=1500))
-    assert found["goodput"]["share"] == 0.5
+    assert [*found["goodput"].values()][:3] == pytest.approx([0.5, 0.0546, 0.9454], abs=1e-4)  # Wilson's interval
     assert found["goodput"]["tokens_per_s_device"] == pytest.approx(2 * 1 / 10)
     assert found["tokens_per_s_device"] == pytest.approx(2 * (long.count + 1) / 10)
 

@@ -16,8 +16,8 @@ from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep
 from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.source import Chain
 from decoding.replay.player import replay
-from decoding.strategies.static import SameLength
 from decoding.trace.events import Event, Verified
 from tests.kit.recordings import NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import drafter_for, looking_at
@@ -27,8 +27,8 @@ ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E73
 
 def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
     """A text that its end token cut short still had room: its last draft was as long as ever."""
-    assert replay([RecordedText(Record.of([True, False, False], 10))], partial(SameLength, 4)).rounds == {4: 2}
-    assert replay([RecordedText(Record.of([True, False, False]))], partial(SameLength, 4)).rounds == {2: 1, 0: 1}
+    assert replay([RecordedText(Record.of([True, False, False], 10))], partial(Chain, 4)).rounds == {4: 2}
+    assert replay([RecordedText(Record.of([True, False, False]))], partial(Chain, 4)).rounds == {2: 1, 0: 1}
 
 
 def labels_of(events: Sequence[Event]) -> list[bool]:
@@ -43,7 +43,7 @@ def labels_of(events: Sequence[Event]) -> list[bool]:
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
 def test_one_teacher_forced_pass_labels_what_a_live_run_judges(sampling: Sampling) -> None:
     made = world()
-    _, live = made.run(lambda parts: drafter_for(parts, SameLength(NEW)), [3, 1], sampling, 4)
+    _, live = made.run(lambda parts: drafter_for(parts, Chain(NEW)), [3, 1], sampling, 4)
     labels = labels_of(live.events)
     labelled = training.label([recorded(made, sampling, 4)])
     assert [label == 1.0 for label in labelled.accepted[: len(labels)].tolist()] == labels
@@ -55,7 +55,7 @@ RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
 def along_ratio_dice(seed: int) -> tuple[list[bool], Recording]:
     """Labels of a live run that drafts every token but the last, and the recording of its text."""
     made = world()
-    decoded, live = made.run(lambda parts: drafter_for(parts, SameLength(NEW)), [3, 1], RATIO, seed)
+    decoded, live = made.run(lambda parts: drafter_for(parts, Chain(NEW)), [3, 1], RATIO, seed)
     dice = dice_for(RATIO, 14, seed)
     with torch.inference_mode():
         recording = record(

@@ -1,11 +1,9 @@
-import math
-
 import pytest
 
 from decoding.choice import Choice, choose, parse_choices, relabelled
-from decoding.dice.sampling import Sampling
+from decoding.core.load import ONE, Load
 from decoding.drafting.params import Value
-from decoding.errors import BadSampling, BadStrategy
+from decoding.errors import BadStrategy
 from decoding.strategies import STRATEGIES
 
 LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
@@ -46,6 +44,11 @@ def test_a_strategy_of_an_earlier_version_is_a_setting_of_another_now(
     assert (stored.label, stored.kind, stored.all_params) == (now, kind, read.params)
 
 
+def test_a_stored_row_may_hold_a_parameter_that_is_gone() -> None:
+    stored = Choice.of({"strategy": "server", "params": {"name": "it", "speculation": "as-started"}})
+    assert (stored.label, stored.all_params) == ("server:it", {"name": "it"})
+
+
 def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
     plain, judged, named, always = parse_choices("hybrid,hybrid:newest,hybrid:c,disco")
     assert [choice.classifier for choice in (plain, judged, named, always)] == [None, "", "c", ""]
@@ -68,6 +71,7 @@ def test_the_classifier_decides_what_a_choice_sees_and_needs() -> None:
         ("suffix:memory=perhaps", "neither true nor false"),
         ("assisted:schedule=sometimes", "not one of constant, heuristic"),
         ("disco:classifier=" + "x" * 2000, "not a text of at most"),
+        ("static:" + "4" * 400, "not a whole number"),
         ("static:lookahead=4,depth=2", "no parameter 'depth'; it takes lookahead"),
         ("cap=3", "before any strategy"),
         ("lookup:threshold=0.2", "lookup: threshold needs a classifier; add classifier=newest"),
@@ -84,20 +88,16 @@ def test_what_cannot_be_read_is_refused_in_words(text: str, sentence: str) -> No
         parse_choices(text)
 
 
-def test_sampling_out_of_bounds_is_refused_in_words() -> None:
-    with pytest.raises(BadSampling, match="temperature is nan"):
-        Sampling(temperature=math.nan)
-
-
 def test_a_label_keeps_names_as_they_are_and_tells_ids_by_their_first_part() -> None:
     assert choose("disco", {"classifier": "Ours"}).label == "disco:priced,classifier=Ours"
     long = "9c305924-3438-48eb-bec7-cc3b69a8db4b"
     assert choose("disco", {"classifier": long}).label == "disco:priced,classifier=9c305924"
 
 
-def test_a_row_of_an_earlier_version_has_the_defaults_of_parameters_that_came_later() -> None:
-    now = choose("disco", {"cap": 8})
-    stored = {name: value for name, value in now.params.items() if name != "recalibrate"}
-    before = Choice("disco", stored)
-    assert before.label == now.label
-    assert type(before.source()) is type(now.source())
+def test_a_row_of_an_earlier_version_has_defaults_for_what_it_lacks_and_keeps_its_label() -> None:
+    now, params = choose("disco", {"cap": 8}), {"rule": "priced", "cap": 8, "lost": True}
+    assert Choice("disco", params).label == now.label
+    assert type(Choice("disco", params).source()) is type(now.source())
+    stored = Choice("disco", params, Load(4), "disco:priced,cap=8,lost=true @4")
+    assert (stored.label, stored.settings) == ("disco:priced,cap=8,lost=true @4", "disco:priced,cap=8,lost=true")
+    assert stored.at(ONE).label == stored.asking("").label.removesuffix(" @4") == now.label

@@ -12,9 +12,8 @@ from transformers import PreTrainedTokenizerFast
 
 from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.vocabularies import sample
-from decoding.vocabularies.coder import Coder, tail_of, whole_characters
 from decoding.vocabularies.shared import shared
-from decoding.vocabularies.spelling import Spelling, cut, spelling_of
+from decoding.vocabularies.spelling import Coder, Spelling, cut, spelling_of, tail_of, whole_characters
 
 LINES = [*sample.TEXT.splitlines(), "the walking of the walkers, and walks", "naïve 世界 🙂"] * 3
 MANY = 1 << 20  # outputs

@@ -7,7 +7,7 @@ from collections import Counter
 import pytest
 import torch
 
-from decoding.core.drafter import Draft
+from decoding.dice.verify import Draft
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.replay.ssd.playing import SimulatedDraft

@@ -13,8 +13,9 @@ app.conf.update(
     accept_content=["json"],
     worker_prefetch_multiplier=1,
     broker_connection_retry_on_startup=True,
-    # Longer than a worker's wait for a message; a broker whose machine is gone must not hold anybody up for ever.
-    broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30},
+    # Longer than a worker's wait for a message; a broker whose machine is gone must not hold anybody up for ever. Who
+    # sends a nudge tries once: trying again would take 6 s of a click.
+    broker_transport_options={"socket_connect_timeout": 2, "socket_timeout": 30, "max_retries": 0},
 )
 
 

@@ -10,8 +10,9 @@ from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from decoding import errors
 from decoding.models.files import contents
-from decoding.papers.shelf import Shelf, StudyCancelled
+from decoding.papers.shelf import Shelf
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
@@ -56,7 +57,7 @@ class DrawFigures(PairOrder):
         every = drawing.phases(evidence, figures)
         evidence.on_progress = PhaseProgress(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
         before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
-        with closing(pair), suppress(StudyCancelled):
+        with closing(pair), suppress(errors.Cancelled):
             for figure in drawing.draw(evidence, figures, lambda: noise.between(before, noise.mark(os.getpid()))):
                 found.append(figure)
                 emit(FigureDrawn(figure))

@@ -1,4 +1,5 @@
-"""Contestants: programs that decode requests. Each is one module here, which also holds the strategies that it runs.
+"""Contestants: programs that decode requests. Each is one module here, with the strategies that it runs, `SPECS`, and a
+function that makes the Contestant for a pair, `contestant`.
 
 Importing a contestant loads neither torch nor transformers, so that the web process can read its strategies.
 """
@@ -17,16 +18,12 @@ if TYPE_CHECKING:
     from decoding.drafting.strategy import Strategy
 
 OURS = "decoding.backends.ours"  # loads torch, so it is no plug-in
-PARTS = {
-    "SPECS": "the strategies that it runs, a tuple of Strategy",
-    "contestant": "a function that makes the Contestant for a Pair",
-}
 
 
 @cache
 def modules() -> list[ModuleType]:
     """All contestants' modules, in the order of their names."""
-    return modules_in(sys.modules[__name__], PARTS)
+    return modules_in(sys.modules[__name__])
 
 
 def specs() -> tuple[Strategy, ...]:

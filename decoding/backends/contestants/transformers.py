@@ -160,22 +160,8 @@ class Transformers(Contestant):
 def _generation_config(request: Request) -> Any:
     from transformers import GenerationConfig
 
-    sampling, ends = request.sampling, sorted(request.ending.end_tokens)
-    chance: dict[str, Any] = {"do_sample": False}
-    if not sampling.is_greedy:
-        chance = {
-            "do_sample": True,
-            "temperature": sampling.temperature,
-            "top_k": sampling.top_k,
-            "top_p": sampling.top_p,
-        }
-    return GenerationConfig(
-        max_new_tokens=sampling.max_new_tokens,
-        repetition_penalty=sampling.repetition_penalty,
-        eos_token_id=ends or None,
-        pad_token_id=ends[0] if ends else 0,
-        **chance,
-    )
+    ends, settings = sorted(request.ending.end_tokens), request.sampling.for_transformers()
+    return GenerationConfig(**settings, eos_token_id=ends or None, pad_token_id=ends[0] if ends else 0)
 
 
 class _Rounds:

@@ -17,8 +17,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.attention import AttendChains, attend_chains
 from decoding.models.fast.capturing import Capturing
+from decoding.models.fast.kv import HIDDEN
 from decoding.models.fast.linear import Layout
 from decoding.models.fast.rope import turn
 from decoding.models.fast.shape import Shape
@@ -26,6 +26,10 @@ from decoding.models.fast.shape import Shape
 Gate = Callable[[Tensor], Tensor]  # [n, 2 * inner] -> [n, inner]
 Norm = Callable[[Tensor, Tensor, float], Tensor]  # [n, width], weight [width], eps -> [n, width]
 Best = Callable[[Tensor], Tensor]  # scores [n, V] -> ids [n], -1 where a row has no finite best
+# Queries [rows, heads, head_dim], dealt (head h belongs to key head h % kv_heads), storage [2, kv_heads, texts, slots,
+# head_dim], and the rows' positions [rows] -> [rows, heads * head_dim]. Each text has as many rows, and a row sees the
+# slots of its text up to its position.
+AttendChains = Callable[[Tensor, Tensor, Tensor], Tensor]
 
 NAMES = "gate", "norm", "best", "place", "attend"
 NO_TILES: Mapping[str, int] = MappingProxyType({})
@@ -155,6 +159,32 @@ def place(
     new = turned[:, queries:].view(len(heads), 2, keys, -1)
     storage.index_copy_(2, slots, new.permute(1, 2, 0, 3))
     return turned[:, :queries]
+
+
+def attend_texts(queries: Tensor, storage: Tensor, mask: Tensor) -> Tensor:
+    """Attend in several texts at once: queries and storage as `AttendChains` takes them, and a mask
+    [texts, 1, rows of a text * group, slots]."""
+    rows, heads, width = queries.shape
+    _, kv_heads, texts, _, _ = storage.shape
+    grouped = queries.to(storage.dtype).reshape(texts, -1, kv_heads, width).transpose(1, 2)
+    keys, values = storage.transpose(1, 2).unbind(0)
+    mixed = F.scaled_dot_product_attention(grouped, keys, values, mask)
+    return mixed.transpose(1, 2).reshape(rows, heads * width)
+
+
+def attend_chains(queries: Tensor, storage: Tensor, positions: Tensor) -> Tensor:
+    """Do by a mask what a kernel does without one."""
+    _, kv_heads, texts, slots, _ = storage.shape
+    asked = positions.repeat_interleave(queries.shape[1] // kv_heads).view(texts, 1, -1, 1)
+    age = asked - torch.arange(slots, device=positions.device)
+    mask = torch.zeros(age.shape, dtype=storage.dtype, device=storage.device)
+    hide(age, mask)
+    return attend_texts(queries, storage, mask)
+
+
+def hide(age: Tensor, mask: Tensor) -> None:
+    """Write a mask by how old each key is for each row."""
+    mask.zero_().masked_fill_(age < 0, HIDDEN)
 
 
 def in_slab(place: Callable[..., Tensor]) -> Callable[..., Tensor]:

@@ -84,7 +84,11 @@ class Rows:
 
     @cached_property
     def mask(self) -> Tensor | None:
-        return chain_mask(self.start, self.count, self._shape.group) if self.tree_mask is None else self.tree_mask
+        if self.tree_mask is not None or self.count == 1:
+            return self.tree_mask
+        end = self.start + self.count
+        rows = torch.arange(self.start, end).repeat_interleave(self._shape.group).unsqueeze(1)
+        return _hide(torch.arange(end) > rows)
 
     @cached_property
     def new(self) -> Sequence[Tensor]:
@@ -113,12 +117,33 @@ class Rows:
         return F.scaled_dot_product_attention(grouped, keys, values, self.mask)
 
 
-def chain_mask(start: int, count: int, group: int) -> Tensor | None:
-    """Make the mask of a text's next `count` tokens: each sees itself and what came before."""
-    if count == 1:
-        return None
-    rows = torch.arange(start, start + count).repeat_interleave(group).unsqueeze(1)
-    return _hide(torch.arange(start + count) > rows)
+class JointRows:
+    """The rows of several texts. It is the `KvSlots` of their pass."""
+
+    def __init__(self, parts: Sequence[Rows], shape: Shape) -> None:
+        self.positions = torch.cat([_positions(part) for part in parts])
+        self._parts = parts
+        self._shape = shape
+        self._counts = [part.count for part in parts]
+        self._grouped = [part.count * shape.group for part in parts]
+
+    def write(self, layer: int, keys_and_values: Tensor) -> None:
+        turned = keys_and_values.permute(1, 2, 0, 3)
+        for part, new in zip(self._parts, torch.split_with_sizes(turned, self._counts, 2), strict=True):
+            part.new[layer].copy_(new)
+
+    def attend(self, layer: int, queries: Tensor) -> Tensor:
+        """[rows, heads, head_dim] -> [rows, heads * head_dim]. What each text need not do alone is done for all."""
+        shape = self._shape
+        grouped = queries.reshape(1, -1, shape.kv_heads, shape.head_dim).transpose(1, 2)
+        own = zip(self._parts, torch.split_with_sizes(grouped, self._grouped, 2), strict=True)
+        mixed = torch.cat([part.mix(layer, asked) for part, asked in own], 2)
+        return mixed.transpose(1, 2).reshape(len(queries), shape.heads * shape.head_dim)
+
+
+def _positions(part: Rows) -> Tensor:
+    where = part.positions
+    return where if isinstance(where, Tensor) else torch.arange(where.start, where.stop)
 
 
 class TreeMask:

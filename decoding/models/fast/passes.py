@@ -14,12 +14,12 @@ from functools import partial
 from typing import Protocol
 
 import torch
+import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.attention import Attend, AttendChains, attend_at_once, attend_in_steps, hide
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
-from decoding.models.fast.fused import reason
+from decoding.models.fast.fused import AttendChains, hide, reason
 from decoding.models.fast.kv import HIDDEN, Cache, Rows
 from decoding.models.fast.lean import Lean
 
@@ -29,6 +29,8 @@ FEW, USUAL, SHORT = 2, 8, 16  # rows of a pass that drafts, and of those that ve
 
 logger = logging.getLogger("drafthouse.engine")
 
+# Queries [kv_heads, rows * group, head_dim], keys and values [kv_heads, slots, head_dim], mask -> the shape of queries
+Attend = Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]
 Way = Callable[[int, Tensor], Tensor]  # layer, queries [rows, heads, head_dim] -> [rows, heads * head_dim]
 
 
@@ -94,7 +96,8 @@ class StaticPasses:
         static = self._static(form)
         torch.arange(start, start + rows, out=static.positions)
         is_new = static.graph is None
-        logits = self._run(static, ids)
+        static.ids.copy_(ids, non_blocking=True)
+        logits = self._replayed(static)
         if is_short and is_new and static.graph:
             self._capture_alike(form, start + rows)
         return logits[len(logits) - need :]
@@ -118,16 +121,15 @@ class StaticPasses:
 
     def follow(self, follower: Follower, start: int) -> Tensor:
         """Append the token that `follower` holds, and return what it chooses to come next."""
-        form = self._form(1, 1, start + 1, is_tree=False)
-        return self._replayed(self._static(replace(form, follower=follower)))
+        return self._replayed(self._static(self._form(1, 1, start + 1, is_tree=False, follower=follower)))
 
     def forget(self) -> None:
         self._cache.clear()
 
-    def _form(self, rows: int, need: int, seen: int, is_tree: bool) -> PassShape:
+    def _form(self, rows: int, need: int, seen: int, is_tree: bool, follower: Follower | None = None) -> PassShape:
         self._cache.used = max(self._cache.used, seen)
         priority = self._capturing.priority if self._capturing else 0
-        return PassShape(rows, need, slots_for(seen, self._cache.slots), is_tree, priority)
+        return PassShape(rows, need, slots_for(seen, self._cache.slots), is_tree, priority, follower=follower)
 
     def _static(self, form: PassShape) -> StaticPass:
         if self._values is not self._cache.values:
@@ -163,10 +165,6 @@ class StaticPasses:
                 torch.arange(end, end + rows, out=static.positions)
                 static.capture(self._capturing)
 
-    def _run(self, static: StaticPass, ids: Tensor) -> Tensor:
-        static.ids.copy_(ids, non_blocking=True)
-        return self._replayed(static)
-
     def _replayed(self, static: StaticPass) -> Tensor:
         static.uses += 1
         # A form that comes a second time will come again; most prompts' lengths come once.
@@ -199,7 +197,7 @@ class PassShape:
 
 
 class StaticPass:
-    """The buffers of one form, and its graph once that is captured. It is the `Memory` of its own launches."""
+    """The buffers of one form, and its graph once that is captured. It is the `KvSlots` of its own launches."""
 
     def __init__(self, form: PassShape, decoder: Decoder, values: Tensor) -> None:
         device, shape = decoder.device, decoder.shape
@@ -294,6 +292,25 @@ class StaticPass:
         times = [_time(partial(way, 0, queries), capturing) for way in ways]
         self._way = times.index(min(times))
         self.positions.copy_(held)
+
+
+def attend_at_once(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(queries[None], keys[None], values[None], mask)[0]
+
+
+def attend_in_steps(queries: Tensor, keys: Tensor, values: Tensor, mask: Tensor) -> Tensor:
+    """Attend by ordinary products: more launches, but all of the device works on one long text."""
+    scores = torch.add(mask, _scores(queries, keys.transpose(1, 2)), alpha=queries.shape[-1] ** -0.5)
+    return torch.bmm(scores.softmax(-1).to(values.dtype), values)
+
+
+def _scores(queries: Tensor, keys: Tensor) -> Tensor:
+    """Multiply into float32 whatever the inputs are: rounded scores would be other scores than a CPU's."""
+    if queries.dtype == torch.float32:
+        return torch.bmm(queries, keys)
+    if queries.device.type == "cuda":
+        return torch.bmm(queries, keys, out_dtype=torch.float32)
+    return torch.bmm(queries.float(), keys.float())
 
 
 def _time(way: Callable[[], Tensor], capturing: Capturing) -> float:

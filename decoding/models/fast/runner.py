@@ -12,8 +12,7 @@ from decoding.models.devices import facts_of, indexed, sent_to
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
 from decoding.models.fast.fused import chosen
-from decoding.models.fast.joint import joint_pass
-from decoding.models.fast.kv import Cache, Rows, TreeMask
+from decoding.models.fast.kv import Cache, JointRows, Rows, TreeMask
 from decoding.models.fast.lean import Lean
 from decoding.models.fast.linear import Layout, fastest
 from decoding.models.fast.passes import Follower, Passes, SlicedPasses, StaticPasses
@@ -81,7 +80,7 @@ class FastModel:
         if not self._is_static:
             return [FastRunner(self, self.new_cache(held), held) for _ in range(count)]
         slab = Slab(self.decoder, count, _slots(held), self._capturing)
-        return [FastRunner(self, slab.cache(place), held) for place in range(count)]
+        return [FastRunner(self, SlabCache(slab, place), held) for place in range(count)]
 
     @torch.inference_mode()
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
@@ -93,9 +92,17 @@ class FastModel:
                 [(reader, tokens, need)] = some
                 logits.append(reader.extend(tokens, need))
             else:
-                texts, needs = [_taken(feed, self.shape) for feed in some], [need for _, _, need in some]
-                logits += joint_pass(self.decoder, self._lean, texts, needs)
+                logits += self._joint_pass(some)
         return logits
+
+    def _joint_pass(self, feeds: Sequence[Feed]) -> Sequence[Tensor]:
+        """Read all texts in one pass on a CPU. They share every matrix product; each attends to its own cache."""
+        ids, parts = zip(*[_taken(feed, self.shape) for feed in feeds], strict=True)
+        needs = [need for _, _, need in feeds]
+        needed = _needed([part.count for part in parts], needs)
+        rows = JointRows(parts, self.shape)
+        hidden = self._lean.layered(*self.decoder.embedded(torch.cat(ids), rows), parts, rows)
+        return torch.split_with_sizes(self.decoder.logits(hidden, needed), needs)
 
     def bytes_for(self, room: int) -> int:
         shape = self.shape
@@ -134,7 +141,7 @@ class FastRunner:
         self.decoder = model.decoder
         self.cache = cache
         self.passes = model.passes_over(cache)
-        self._length = 0
+        self.length = 0
         self._tokens: list[int] = []
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
         self._tree: FastTree | None = None
@@ -144,10 +151,6 @@ class FastRunner:
     @property
     def can_follow(self) -> bool:
         return isinstance(self.passes, StaticPasses) and self.passes.can_follow
-
-    @property
-    def length(self) -> int:
-        return self._length
 
     @property
     def tokens(self) -> list[int]:
@@ -182,34 +185,34 @@ class FastRunner:
 
     def noted(self, tokens: Sequence[int] | Tensor, need: int) -> Tensor | list[int]:
         """Do the same, and leave ids on the host that are there."""
-        check_extend(self._length, len(tokens), need, self.context)
+        check_extend(self.length, len(tokens), need, self.context)
         self._close()
         return self._ids(tokens)
 
     def advance(self, count: int) -> int:
-        """Count rows that a pass reads which other texts share. Return where they start."""
-        start = self._length
+        """Count rows that a pass reads. Return where they start."""
+        start = self.length
         self.decoder.reach(start + count)
-        self._length += count
+        self.length += count
         return start
 
     def follow(self, follower: Follower) -> Tensor:
         """Launch a pass over the token that `follower` holds for the end of the text, and return what it chooses. The
         text grows when somebody has read that token, and notes it."""
         assert isinstance(self.passes, StaticPasses)
-        self.decoder.reach(self._length + 1)
-        return self.passes.follow(follower, self._length)
+        self.decoder.reach(self.length + 1)
+        return self.passes.follow(follower, self.length)
 
     def note(self, tokens: Sequence[int] | Tensor) -> None:
         """Append tokens that a pass has read."""
         self.tokens.extend(int(token) for token in tokens)
-        self._length += len(tokens)
+        self.length += len(tokens)
 
     def rewind(self, length: int) -> None:
-        check_rewind(self._length, length)
+        check_rewind(self.length, length)
         self._close()
         del self.tokens[length:]
-        self._length = length
+        self.length = length
         if not length:
             self.passes.forget()
 
@@ -230,18 +233,14 @@ class FastRunner:
         return listed
 
     def _pass(self, ids: Tensor, need: int) -> Tensor:
-        start, count = self._length, len(ids)
-        self.decoder.reach(start + count)
-        logits = self.passes.chain(ids, start, need)
-        self._length += count
-        return logits
+        return self.passes.chain(ids, self.advance(len(ids)), need)
 
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
         """Let `chain`, stored in `slots`, follow the first `length` tokens."""
         self.cache.move(slots, length)
         self._close()
         self.tokens[length:] = chain
-        self._length = length + len(chain)
+        self.length = length + len(chain)
 
     def _close(self) -> None:
         if self._tree is not None:
@@ -357,6 +356,18 @@ def _taken(feed: Feed, shape: Shape) -> tuple[Tensor, Rows]:
     runner: FastRunner = reader  # type: ignore[assignment]
     ids = runner.take(tokens, need)
     return ids, Rows(runner.cache, shape, runner.advance(len(ids)), len(ids))
+
+
+def _needed(counts: Sequence[int], needs: Sequence[int]) -> int | Tensor:
+    """Say which rows' logits are asked for: the last ones of each text."""
+    if [*counts] == [*needs]:
+        return sum(counts)
+    rows: list[int] = []
+    end = 0
+    for count, need in zip(counts, needs, strict=True):
+        end += count
+        rows += range(end - need, end)
+    return torch.tensor(rows)
 
 
 def _extend_in_slabs(feeds: Sequence[Feed]) -> list[Tensor]:

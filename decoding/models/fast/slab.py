@@ -14,9 +14,9 @@ import torch
 from torch import Tensor
 
 from decoding.models.devices import sent_to
-from decoding.models.fast.attention import attend_texts
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.decoder import Decoder
+from decoding.models.fast.fused import attend_texts
 from decoding.models.fast.kv import Cache
 from decoding.models.fast.passes import SHORT, PassShape, StaticPass, StaticPasses, Way, slots_for
 
@@ -38,10 +38,6 @@ class NewRows:
     ids: Tensor | list[int]
 
     @property
-    def place(self) -> int:
-        return self.cache.place
-
-    @property
     def end(self) -> int:
         return self.start + len(self.ids)
 
@@ -59,9 +55,6 @@ class Slab:
         self._passes: dict[PassShape, JointPass] = {}
         self._logits = torch.empty(0)  # of all captured passes: 512 rows of 128,256 take 250 MiB
 
-    def cache(self, place: int) -> SlabCache:
-        return SlabCache(self, place)
-
     def read(self, feeds: Sequence[NewRows]) -> list[Tensor]:
         """Run one pass, and return the logits of each feed's rows."""
         for feed in feeds:
@@ -75,7 +68,7 @@ class Slab:
         return [logits[rows] for rows in map(joint.rows_of, feeds)]
 
     def _form_of(self, feeds: Sequence[NewRows]) -> PassShape:
-        texts = _up(max(feed.place for feed in feeds) + 1, self.texts)
+        texts = _up(max(feed.cache.place for feed in feeds) + 1, self.texts)
         rows = _up(max(len(feed.ids) for feed in feeds), MOST_ROWS)
         return self._form(texts, rows, slots_for(max(feed.end for feed in feeds), self.values.shape[4]))
 
@@ -169,7 +162,7 @@ class JointPass(StaticPass):
         self.mask = self.mask.view(form.texts, 1, -1, form.slots)
 
     def rows_of(self, feed: NewRows) -> slice:
-        first = feed.place * self._rows
+        first = feed.cache.place * self._rows
         return slice(first, first + len(feed.ids))
 
     def fill(self, feeds: Sequence[NewRows]) -> None:
@@ -178,7 +171,7 @@ class JointPass(StaticPass):
         ids, positions = [0] * self.form.rows, [0] * self.form.rows
         slots = [self._scratch[number // self._rows] for number in range(self.form.rows)]
         for feed in feeds:
-            own, first = self.rows_of(feed), feed.place * slots_of_text
+            own, first = self.rows_of(feed), feed.cache.place * slots_of_text
             positions[own] = range(feed.start, feed.end)
             slots[own] = range(first + feed.start, first + feed.end)
             ids[own] = [0] * len(feed.ids) if isinstance(feed.ids, Tensor) else feed.ids

@@ -70,7 +70,7 @@ def place(
 
 
 def attend(queries: Tensor, storage: Tensor, positions: Tensor) -> Tensor:
-    """Attend in chains, as `attention.AttendChains` says. Programs read only the keys that their rows see, each a part
+    """Attend in chains, as `fused.AttendChains` says. Programs read only the keys that their rows see, each a part
     of them; a second launch combines what they found."""
     rows, heads, width = queries.shape
     _, kv_heads, texts, slots, _ = storage.shape

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, BinaryIO
 
 from decoding.errors import BadCheckpoint
 
@@ -41,10 +41,6 @@ FILE_TYPES = {  # mixtures of formats by llama.cpp's number
 }  # fmt: skip
 SCALARS = {0: "B", 1: "b", 2: "H", 3: "h", 4: "I", 5: "i", 6: "f", 7: "?", 10: "Q", 11: "q", 12: "d"}
 TEXT, LIST = 8, 9
-
-
-class Reads(Protocol):
-    def read(self, size: int, /) -> bytes: ...
 
 
 @dataclass(frozen=True)
@@ -91,19 +87,12 @@ class GgufHeader:
 def read_gguf(file: Path) -> GgufHeader:
     try:
         with file.open("rb") as opened:
-            return parse(opened, file.stat().st_size, str(file))
+            header = _parsed(_Bytes(opened), file.stat().st_size, str(file))
     except OSError as error:
         raise BadCheckpoint(f"{file} cannot be read: {error.strerror}. Make it readable, or copy it again.") from None
-
-
-def parse(source: Reads, size: int, name: str) -> GgufHeader:
-    """Read the header of a file of `size` bytes from its start."""
-    bytes_ = _Bytes(source)
-    try:
-        header = _parsed(bytes_, size, name)
     except (_Torn, UnicodeDecodeError, struct.error, KeyError, OverflowError) as error:
         reason = error.args[0] if isinstance(error, _Torn) else "it is damaged"
-        raise BadCheckpoint(f"{name} is not a whole GGUF file: {reason}. Copy it again.") from None
+        raise BadCheckpoint(f"{file} is not a whole GGUF file: {reason}. Copy it again.") from None
     _refuse_parts(header)
     return header
 
@@ -115,7 +104,7 @@ class _Torn(Exception):
 class _Bytes:
     """Cursor over the header, which reads blocks."""
 
-    def __init__(self, source: Reads) -> None:
+    def __init__(self, source: BinaryIO) -> None:
         self._source = source
         self._block = b""
         self._start = 0  # in the block

@@ -6,13 +6,13 @@ import statistics
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
+from decoding.drafting.source import Chain
 from decoding.papers.bootstrap import Estimate, estimate
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import NOT_READ, NOT_SEEN
 from decoding.prices.counts import Counts
 from decoding.replay.oracle import BINS, lookaheads
 from decoding.strategies.oracle import UntilRefused
-from decoding.strategies.static import SameLength
 
 STATIC, UNLIMITED = 5, 1 << 30
 LONGEST = 20  # all that is longer counts as this
@@ -104,7 +104,7 @@ def by_category(evidence: Evidence) -> FigurePart:
 def passes(evidence: Evidence) -> FigurePart:
     study = evidence.study
     oracle = study.count(lambda: UntilRefused(UNLIMITED)).parts
-    static = study.count(lambda: SameLength(STATIC)).parts
+    static = study.count(lambda: Chain(STATIC)).parts
     parts = [*zip(oracle, static, strict=True)]
     found = [(number, _ratio(parts, number)) for number in range(len(PASSES))]
     return FigurePart(

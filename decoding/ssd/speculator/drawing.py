@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 import torch
 from torch import Tensor
 
-from decoding.core.drafter import EMPTY, Draft
 from decoding.dice.dice import Dice, broken
+from decoding.dice.verify import EMPTY, Draft
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import fully

@@ -19,10 +19,10 @@ from torch import Tensor
 
 from decoding.choice import Choice
 from decoding.core.batch_state import BatchState
-from decoding.core.drafter import Draft
 from decoding.dice import chance
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
+from decoding.dice.verify import Draft
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
 from decoding.drafting.fan_outs import ChosenOutcomes

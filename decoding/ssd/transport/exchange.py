@@ -16,8 +16,8 @@ from typing import cast
 import torch
 from torch import Tensor
 
-from decoding.core.drafter import EMPTY, Draft, Drafter
-from decoding.dice.verify import Verdict
+from decoding.core.sequence import Drafter
+from decoding.dice.verify import EMPTY, Draft, Verdict
 from decoding.models.runner import Feed, ModelRunner, Steps
 from decoding.ssd.speculator.speculator import Postscript, Question, SpeculatorRecipe
 from decoding.trace.events import Anticipated

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from time import perf_counter_ns
 
-from decoding.core.drafter import EMPTY, Draft
+from decoding.dice.verify import EMPTY, Draft
 from decoding.errors import DrafthouseError
 from decoding.ssd.speculator.speculator import Postscript, Speculator
 from decoding.ssd.speculator.speculators import Speculators

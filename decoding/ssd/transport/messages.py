@@ -18,7 +18,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from decoding.core.drafter import EMPTY, Draft
+from decoding.dice.verify import EMPTY, Draft
 from decoding.errors import DrafthouseError
 from decoding.ssd.speculator.speculator import Postscript, Preparation, Question, Ready, SpeculatorRecipe
 from decoding.ssd.transport.mailbox import Octets

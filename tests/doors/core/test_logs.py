@@ -6,12 +6,10 @@ import http.client
 import json
 import logging
 import os
-import socket
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +22,7 @@ from websockets.sync.client import connect
 from tests.kit import make
 from tests.kit.live import session_of
 from tests.kit.processes import until
+from tests.kit.web import web
 from webapp.accounts import services
 from webapp.accounts.models import Role, Scope
 from webapp.core import logs
@@ -121,24 +120,6 @@ def test_what_ends_a_process_is_one_object_too():
     assert "ValueError: many\nlines" in failed["exception"]
 
 
-@contextmanager
-def web(log: Path, **environment: str) -> Iterator[str]:
-    """A real server on the database and the secrets of these tests, whose log goes to a file."""
-    database = connection.settings_dict["NAME"]
-    env = {**os.environ, "DATABASE_URL": f"sqlite:///{database}", **environment}
-    with socket.create_server(("127.0.0.1", 0)) as listener, log.open("wb") as out:
-        command = [sys.executable, "-m", "webapp.config.server", "--fd", str(listener.fileno())]
-        fds = [listener.fileno()]
-        process = subprocess.Popen(command, cwd=ROOT, env=env, stdout=out, stderr=out, pass_fds=fds)
-        address = f"127.0.0.1:{listener.getsockname()[1]}"
-        try:
-            ask(address, "/healthz")  # the socket is open: this waits until it is read
-            yield address
-        finally:
-            process.terminate()
-            process.wait(PATIENCE)
-
-
 def ask(address: str, path: str, method: str = "GET", body: str | None = None, **headers: str) -> None:
     line = http.client.HTTPConnection(address, timeout=PATIENCE)
     line.request(method, path, body, headers)
@@ -187,8 +168,10 @@ def test_no_secret_of_any_kind_reaches_the_log_of_a_real_server(world, tmp_path)
     }
     broker = "redis://:brokers-password@127.0.0.1:1/0"  # nobody listens: every library complains
     aws = {"AWS_ACCESS_KEY_ID": "AKIAIOSFODNN7EXAMPLE", "AWS_SECRET_ACCESS_KEY": "wJalrXUtnFEMI-K7MDENG"}
-    log = tmp_path / "log"
-    with web(log, REDIS_URL=broker, DRAFTHOUSE_LOG="json", **aws) as address:
+    log, database = tmp_path / "log", f"sqlite:///{connection.settings_dict['NAME']}"
+    data = Path(os.environ["DRAFTHOUSE_DATA"])  # where the secrets of these tests lie
+    with web(database, data, log, REDIS_URL=broker, DRAFTHOUSE_LOG="json", **aws) as server:
+        address = server.removeprefix("http://")
         send_all(address, {**secrets, "key": token.key}, comparison)
         ask(address, "/api/v1/me/", Authorization=f"Bearer {spelled}", **{"X-Request-ID": "mine-1234"})
         until(lambda: "socket of a comparison closed" in log.read_text(), "the end of a socket to be logged")

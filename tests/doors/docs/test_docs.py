@@ -1,4 +1,5 @@
-"""The documentation: its links lead somewhere, its commands exist, and the lab shows its pages."""
+"""The documentation: its links lead somewhere, its commands exist, and the lab shows its pages and explains its
+terms."""
 
 from __future__ import annotations
 
@@ -9,12 +10,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from django.template import Context, Template, TemplateSyntaxError
 from django.test import Client
 
 from decoding.strategies import STRATEGIES
 from package import cli, rest
-from webapp.docs import FIRST, FOLDER, contents, names
+from webapp.docs import FIRST, FOLDER, contents, library, names
 from webapp.docs.markdown import render
+from webapp.docs.templatetags.help import word_of
 
 ROOT = Path(__file__).parents[3]
 PAGES = sorted(FOLDER.rglob("*.md"))
@@ -134,3 +137,32 @@ FOR_USERS, GENERATED = ("Use", "Script", "Operate"), {"cli", "rest"}
 def test_users_read_at_most_15750_words() -> None:
     listed = {name for section in FOR_USERS for name in contents()[section]} - GENERATED
     assert sum(len((FOLDER / f"{name}.md").read_text().split()) for name in listed) <= 15_750
+
+
+def rendered(source: str, **context: object) -> str:
+    return Template(source).render(Context(context))
+
+
+def test_a_question_mark_gives_the_glossarys_sentence_where_the_word_first_stands_on_a_page():
+    page = rendered('{% term "audit" %}{% include inner %}', inner=Template('{% term "audit" %}{% term "tie" %}'))
+    assert re.findall(r"What is (\w+)", page) == ["audit", "tie"]
+    assert len(set(re.findall(r'id="([^"]+)"', page))) == 2
+    assert "The check of a text against" in page and "/docs/glossary/#audit" in page
+    assert "href" not in rendered('{% term "audit" %}', is_one_file=True)
+    with pytest.raises(TemplateSyntaxError, match="does not explain 'fate'"):
+        rendered('{% term "fate" %}')
+    assert "To be or not" in rendered('{% term "fate" "To be or not" %}')
+
+
+def test_every_word_that_a_page_or_chart_explains_is_in_the_glossary() -> None:
+    named = {
+        word
+        for path in (ROOT / "templates").rglob("*.html")
+        for word, sentence in re.findall(r'{% term "([^"]+)"( [^%]*)? %}', path.read_text())
+        if not sentence
+    }
+    on_charts = {word_of(f"js/charts/{path.name}") for path in (ROOT / "static" / "js" / "charts").glob("*.js")} - {""}
+    assert named and on_charts
+    assert [word for word in named | on_charts if library.term(word) is None] == []
+    glossary = library.read("glossary").html
+    assert [term.name for term in library.terms().values() if f'id="{term.anchor}"' not in glossary] == []

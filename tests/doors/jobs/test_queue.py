@@ -5,14 +5,17 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
+import redis
 from django.db import IntegrityError, transaction
 from django.utils import timezone
 
 from tests.kit import make
+from tests.kit.live import valkey  # noqa: F401
 from webapp.accounts.models import User
 from webapp.comparisons.kinds import COMPARISON
+from webapp.core.broker import app
 from webapp.core.problems import Conflict
-from webapp.jobs import line, log, services
+from webapp.jobs import line, log, nudging, services
 from webapp.jobs.leases import Reaper
 from webapp.jobs.models import Job, JobEvent, JobState, Queue, Worker
 from webapp.uploads.kinds import UNPACK
@@ -231,3 +234,26 @@ def test_the_jobs_of_who_is_deactivated_end(world):
     assert waiting.reason == "Cancelled: alice was deactivated."
     services.retry(job=waiting, by=world.actor(world.bob))  # it is bob's from now on
     assert services.end_those_of_deactivated() == 0
+
+
+def test_a_broker_that_is_away_holds_nobody_up_and_is_told_of_once_and_no_pile_of_nudges_grows(
+    settings,
+    valkey,  # noqa: F811
+    tmp_path,
+    monkeypatch,
+    caplog,
+):
+    settings.BROKER_URL = f"redis+socket://{tmp_path / 's'}"
+    monkeypatch.setitem(app.conf, "broker_url", settings.BROKER_URL)
+    monkeypatch.setattr("kombu.utils.functional.sleep", lambda seconds: pytest.fail("a click waited"))
+    for _ in range(2):
+        nudging.nudge("cpu")
+    (tmp_path / "s").symlink_to(path := valkey.removeprefix("unix://"))
+    for _ in range(2):
+        nudging.nudge_again("cpu")
+    (tmp_path / "s").unlink()
+    nudging.nudge_again("cpu")
+    told = [record.getMessage() for record in caplog.records if record.name == "drafthouse.queue"]
+    assert ["the broker does not answer" in line for line in told] == [True, False, True]
+    with redis.Redis(unix_socket_path=path) as broker:
+        assert broker.llen("cpu") == 1

@@ -51,17 +51,3 @@ async def test_numbers_arrive_as_they_are_written_and_a_late_joiner_has_them_all
     await stranger.knock()
     code, sentence = await stranger.closed()
     assert code == 4004 and "There is no job" in sentence and stranger.frames == []
-
-
-def test_progress_is_told_by_long_poll_and_nothing_twice(world, job):
-    bob, address = world.api(world.bob), f"/api/v1/jobs/{job.pk}/news/"
-    first = bob.get(address).json()
-    assert [frame["t"] for frame in first["frames"]] == ["job", "events"]
-    jobs.renew(job=job, done=3, total=9)
-    epoch(job, 1)
-    second = bob.get(f"{address}?{first['next']}").json()
-    assert (second["frames"][0]["done"], second["frames"][0]["total"]) == (3, 9)
-    assert lines(second["frames"]) == [3]
-    jobs.succeed(job=job)
-    third = bob.get(f"{address}?{second['next']}").json()
-    assert [frame["t"] for frame in third["frames"]] == ["job", "events", "finished"]

@@ -1,4 +1,5 @@
-"""Requests that wait for news, through the server's own entry: woken, bounded, and neither thread nor turn held."""
+"""Requests that wait for news, through the server's own entry: woken, bounded, and neither thread nor turn held. They
+get the frames of a socket from the same cursors."""
 
 from __future__ import annotations
 
@@ -15,13 +16,15 @@ from asgiref.testing import ApplicationCommunicator
 from django.contrib.sessions.models import Session
 from django.utils import timezone
 
+from tests.kit import make
 from tests.kit.live import PATIENCE, run, session_of
 from webapp.accounts.models import Membership, User
-from webapp.comparisons import trace
+from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison, Sample
 from webapp.core import conditions, holding, news
 from webapp.core.waiting import AT_WORK
 from webapp.jobs import log
+from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from webapp.sharing.models import Share
 
@@ -112,7 +115,7 @@ def last_line(job: Any) -> int:
 def write_more(job: Job, sample: Sample) -> None:
     trace.append(sample=sample, first_seq=3, events=[{"seq": 3}])
     log.add(job, "It goes on.")
-    log.announce(job.pk)
+    jobs.renew(job=job, done=1)
 
 
 def new_in(body: dict[str, Any]) -> list[int]:
@@ -121,8 +124,9 @@ def new_in(body: dict[str, Any]) -> list[int]:
 
 
 async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_that_nothing_is_new(
-    world, job, sample, roads
+    world, job, sample, roads, monkeypatch
 ):
+    monkeypatch.setattr(news, "LOOK_AGAIN", 3600)
     askings = {road: Asking(address, world.bob) for road, address in roads.items()}
     await waiting(*askings.values())
     await sync_to_async(write_more)(job, sample)
@@ -133,6 +137,7 @@ async def test_news_wake_who_waits_and_when_the_time_is_over_the_answer_says_tha
     assert held() == 0
     late = Asking(roads["trace"].replace("after=2&wait=25", "after=3&wait=1"), world.bob)
     await late.send()
+    await until(lambda: held() == 1)
     status, body = await late.answer()
     assert (status, body["events"], body["last_seq"]) == (200, [], 3)
     assert late.headers["x-request-id"] and late.headers["content-type"] == "application/json"
@@ -222,3 +227,53 @@ async def test_news_that_come_after_the_right_has_ended_are_not_told(world, job,
     await sync_to_async(Session.objects.all().delete)()
     await sync_to_async(write_more)(job, sample)
     assert (await asking.answer())[0] == 401
+
+
+def ask(client, comparison, query=""):
+    answer = client.get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
+    assert answer.status_code == 200, answer.json()
+    return answer.json()
+
+
+def kinds(answer):
+    return [frame["t"] for frame in answer["frames"]]
+
+
+def events(answer):
+    return [frame["events"] for frame in answer["frames"] if frame["t"] == "events"]
+
+
+def test_a_script_reads_all_of_it_by_asking_on(world, comparison):
+    bob = world.api(world.bob)
+    waiting = ask(bob, comparison)
+    assert kinds(waiting) == ["comparison", "samples", "report"]
+    status = waiting["frames"][0]
+    assert (status["state"], status["position"], status["done"], status["total"]) == ("queued", 1, 0, 6)
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(make.remaining(comparison))
+    sample = services.begin_sample(job=job, run=runs[0], prompt=prompt, repeat=repeat, device="cpu")
+    trace.append(sample=sample, first_seq=1, events=[{"seq": 1}], words={7: " the"})
+    first = ask(bob, comparison)
+    told = [frame for frame in first["frames"] if frame["t"] == "events"]
+    assert told == [{"t": "events", "sample": str(sample.pk), "events": [{"seq": 1}], "words": {"7": " the"}}]
+    trace.append(sample=sample, first_seq=2, events=[{"seq": 2}])
+    second = ask(bob, comparison, first["next"])
+    assert events(second) == [[{"seq": 2}]] and events(ask(bob, comparison, second["next"])) == []
+
+
+def test_the_time_left_is_told_by_the_pace_of_samples_and_not_by_how_long_models_took_to_load(world, comparison):
+    job = jobs.claim(worker="w1", queues=["cpu"])
+    prompt, repeat, runs = next(make.remaining(comparison))
+    make.decode_one(job, runs[0], prompt, repeat)
+    Sample.objects.update(created=timezone.now() - timedelta(seconds=10))
+    Job.objects.update(started=timezone.now() - timedelta(hours=1))
+    status = ask(world.api(world.bob), comparison)["frames"][0]
+    assert (status["done"], status["total"]) == (1, 6)
+    assert 50 <= status["seconds_left"] < 500  # and not five hours
+
+
+def test_what_cannot_be_read_is_refused_by_name(world, comparison):
+    queries = {"after=x:1": "after", "after=1": "after", "since=now": "since", "wait=26": "wait", "wat=1": "wat"}
+    for query, field in queries.items():
+        answer = world.api(world.bob).get(f"/api/v1/comparisons/{comparison.pk}/events/?{query}")
+        assert (answer.status_code, answer.json()["field"]) == (400, field)

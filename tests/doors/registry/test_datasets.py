@@ -1,8 +1,11 @@
-"""Prompt sets: pasted or uploaded, in published forms or by a template of one's own; previewed before they are kept."""
+"""Prompt sets: pasted or uploaded, in published forms or by a template of columns; previewed before they are kept; how
+long they are for a pair."""
 
 from __future__ import annotations
 
+import html
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +15,12 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from tests.kit import make
-from webapp.registry import prompt_sets
-from webapp.registry.models import Dataset, Prompt
+from webapp.core.problems import Conflict
+from webapp.jobs import services as jobs
+from webapp.jobs.models import Job
+from webapp.registry import columns, lengths, prompt_sets
+from webapp.registry.models import Dataset, Prompt, TokenLengths
+from webapp.registry.tables import PromptText
 from webapp.uploads.models import Upload
 
 TABLE = "task,topic,half\nAdd one to 2,maths,test\nName a bird,nature,train\n"
@@ -184,3 +191,116 @@ def test_a_set_is_unseen_until_all_its_prompts_are_stored_and_swept_if_they_neve
     assert prompt_sets.sweep() == 0
     Dataset.everything.update(created=timezone.now() - 2 * prompt_sets.ABANDONED)
     assert prompt_sets.sweep() == 1 and not Prompt.objects.exists()
+
+
+ROWS = [("q7", "Which bird sings at night, and why?", "nature"), ("q8", "Add one; then add two.", "maths")]
+
+
+def table(delimiter: str, *heading: str) -> str:
+    cells = [heading, *ROWS]
+    return "\n".join(delimiter.join(f'"{cell}"' for cell in row) for row in cells) + "\n"
+
+
+def test_types_and_roles_are_guessed():
+    text = 'key;Frage;score;tags;half\na;"Long question; with a mark";1.5;yes;train\nb;Short;2;no;test\n'
+    found = columns.look(PromptText("p.csv", text))
+    assert [(column.name, column.kind) for column in found.columns] == [
+        ("key", "text"), ("Frage", "text"), ("score", "number"), ("tags", "yes or no"), ("half", "text"),
+    ]  # fmt: skip
+    assert not found.is_known and found.guess == {"split": "half", "text": "Frage"}
+
+
+def picked(page: str) -> dict[str, str]:
+    selects = re.findall(r'<select id="id_[^"]*" name="([^"]*)">(.*?)</select>', page, re.S)
+    chosen = {name: re.search(r'<option value="([^"]*)" selected>', options) for name, options in selects}
+    return {name: html.unescape(option[1]) for name, option in chosen.items() if option and option[1]}
+
+
+def test_a_file_with_odd_columns_becomes_prompts_without_an_error_on_the_way(world):
+    client = world.page(world.bob)
+    form = {"name": "odd", "text": table(";", "key", "Frage", "topic"), "file_name": "prompts.csv"}
+    shown = client.post("/datasets/new/", {**form, "describe": "1"}).content.decode()
+    assert "2 prompts would be added" in shown and '<p class="error" role="status">' not in shown
+    assert "<dt>each prompt is</dt><dd><code>{Frage}</code></dd>" in shown
+    assert picked(shown) == {"column": "Frage", "mapping.category": "topic"}
+    client.post("/datasets/new/", {**form, **picked(shown), "add": ""})
+    made = Dataset.objects.get()
+    assert (made.template, made.mapping) == ("{Frage}", {"category": "topic"})
+    assert made.prompts.order_by("number")[0].category == "nature"
+    shown = client.post("/datasets/new/", {**form, "column": "topic", "describe": "1"}).content.decode()
+    assert picked(shown) == {"column": "topic"} and '<p class="prompt">nature</p>' in shown  # another column
+
+
+def test_an_uploaded_file_and_a_pasted_table_are_shown_before_they_are_added(world):
+    upload = make.upload(world.actor(world.bob), {"p.data.csv": table(";", "key", "Frage", "x").encode()})
+    shown = world.page(world.bob).post("/datasets/new/", {"upload": str(upload.pk), "describe": "1"}).content.decode()
+    assert "Which column is what?" in shown and not Dataset.objects.exists()
+    client, form = world.page(world.bob), {"name": "odd", "text": table(";", "key", "Frage", "topic")}
+    shown = client.post("/datasets/new/", {**form, "describe": "1"}).content.decode()
+    assert "3 prompts would be added" in shown and "These lines look like a table." in shown
+    shown = client.post("/datasets/new/", {**form, "preview": "table"}).content.decode()
+    assert "2 prompts would be added" in shown and picked(shown)["column"] == "Frage"
+    assert 'value="prompts.csv"' in shown and "look like a table" not in shown
+
+
+@pytest.fixture
+def to_count(by):
+    pair, dataset = make.pair(by), make.dataset(by, count=4)
+    Job.objects.all().delete()
+    return f"/api/v1/datasets/{dataset.pk}/token-lengths/", pair
+
+
+def count(world, to_count):
+    return world.api(world.bob).post(to_count[0], {"pair": str(to_count[1].pk)})
+
+
+def work(found: list[int], contexts=(64, 32)) -> None:
+    job = jobs.claim(worker="w1", queues=["light"])
+    lengths.counted(job=job, lengths=found, contexts=contexts)
+    jobs.succeed(job=job)
+
+
+def test_they_are_counted_once_however_often_they_are_asked_for_and_read_where_the_answer_said(world, to_count):
+    first = count(world, to_count)
+    assert (first.status_code, first.json()["document"]) == (202, None)
+    assert count(world, to_count).json()["id"] == first.json()["id"]
+    work([3, 5, 9, 70])
+    assert count(world, to_count).json()["document"]["longest"] == 70
+    assert Job.objects.count() == 1
+    (found,) = world.api(world.victor).get(first["Location"]).json()["results"]
+    document = found["document"]
+    assert [document[name] for name in ("prompt_count", "total", "shortest", "median", "longest")] == [4, 87, 3, 9, 70]
+    assert document["context"] == {"target": 64, "draft": 32}
+    assert document["over"] == {"target": {"count": 1, "first": [4]}, "draft": {"count": 1, "first": [4]}}
+    assert sum(bar["count"] for bar in document["histogram"]) == 4
+
+
+def test_only_who_may_count_writes_and_a_cancelled_count_may_be_asked_for_again(world, to_count):
+    count(world, to_count)
+    jobs.cancel(job=Job.objects.get(), by=world.actor(world.bob))
+    assert count(world, to_count).status_code == 202
+    assert Job.objects.filter(state="queued").count() == 1 and TokenLengths.objects.count() == 1
+    job = jobs.claim(worker="w1", queues=["light"])
+    jobs.give_back(job=job, reason="gone", counts=False)
+    with pytest.raises(Conflict):
+        lengths.counted(job=job, lengths=[1], contexts=(64, 32))
+    theirs = make.pair(world.actor(world.charlie))
+    answer = world.api(world.bob).post(to_count[0], {"pair": str(theirs.pk)})
+    assert (answer.status_code, answer.json()["field"]) == (400, "pair")
+    assert TokenLengths.objects.get().document is None
+
+
+def test_the_page_counts_waits_and_shows_them(world, to_count):
+    client = world.page(world.bob)
+    address = f"/datasets/{Dataset.objects.get().pk}/"
+    assert "a worker counts" in client.get(address).content.decode()
+    sent = client.post(f"{address}token-lengths/", {"pair": str(to_count[1].pk)})
+    assert sent["Location"] == f"{address}?pair={to_count[1].pk}#lengths"
+    assert 'hx-trigger="load delay:2s"' in client.get(sent["Location"]).content.decode()
+    work([3, 5, 9, 70])
+    page = client.get(address).content.decode()
+    assert "prompts have 3 to 70 tokens" in page and 'hx-trigger="load delay:2s"' not in page
+    assert "1 prompt fills the target's whole context" in page
+    assert '<script id="tokens" type="application/json">' in page and "charts/token-lengths" in page  # its chart
+    assert client.get(f"{address}?pair=nonsense").status_code == 200
+    assert "Choose a pair" in client.post(f"{address}token-lengths/", {}, follow=True).content.decode()

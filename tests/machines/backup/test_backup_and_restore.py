@@ -1,23 +1,37 @@
-"""A lab is backed up, restored elsewhere, and is the same."""
+"""A lab is backed up, restored elsewhere, and is the same. A kill at any moment leaves nothing half done. Files that
+are no backups, or no longer, or were made to do harm get a sentence each and leave nothing behind."""
 
 from __future__ import annotations
 
 import fcntl
+import gzip
+import io
 import os
+import random
 import shlex
+import signal
 import subprocess
 import sys
+import tarfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import boto3
 import psycopg
 import pytest
+from django.utils import timezone
 
+from tests.kit import make
+from tests.kit.stores import s3_server  # noqa: F401  a fixture
 from tests.machines.backup.lab import COMMAND, ROOT, Lab, killed
-from webapp.backup import saving, switching
-from webapp.backup.archive import Archive, BackupProblem
+from webapp.backup import archive, saving, switching
+from webapp.backup.archive import Archive, BackupProblem, Writer
 from webapp.core import edition
+from webapp.uploads import services as uploads
+from webapp.uploads.models import Chunk, Upload
 
+pytestmark = pytest.mark.slow  # so it begins first: its labs are made once for all of it
 REQUEUED = {"jobs.job", "jobs.jobevent"}  # what ran waits again
 REQUEUED_LINES = 2  # in the log of each job that ran: a comparison and a training
 WRITE = """
@@ -223,3 +237,243 @@ def test_a_full_disk_is_told_and_leaves_nothing(lab: Lab, backup: Path, tmp_path
         assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
         assert "The file system refuses" in done.stderr or "The database refuses" in done.stderr
     assert not list(tmp_path.iterdir())
+
+
+def test_chunks_stay_in_their_bucket_unless_asked_for(
+    lab: Lab,
+    backup: Path,
+    tmp_path: Path,
+    s3_server: str,  # noqa: F811
+) -> None:
+    keys = {"AWS_ACCESS_KEY_ID": "drafthouse", "AWS_SECRET_ACCESS_KEY": "for tests"}
+    lower = {name.lower(): value for name, value in keys.items()}
+    boto3.resource("s3", endpoint_url=s3_server, region_name="us-east-1", **lower).Bucket("backup-tests").create()
+    more = keys | {"DRAFTHOUSE_S3_BUCKET": "backup-tests", "DRAFTHOUSE_S3_ENDPOINT": s3_server}
+    there = Lab(tmp_path / "there", more=more)
+    there.do("restore", backup)
+    assert not there.chunks()
+    assert "not in the backup: they are in s3 backup-tests" in there.do("backup", tmp_path / "rows.tar")
+    there.do("backup", tmp_path / "all.tar", "--with-bucket")
+    with (tmp_path / "all.tar").open("rb") as file:
+        held = Archive(file)
+        names = [name for name in held.members if name.startswith("chunks/")]
+        found = {name.rpartition("/")[2]: held.chunk(*name.split("/")[1:]).read() for name in names}
+    assert found == {name.rpartition("/")[2]: content for name, content in lab.chunks().items()}
+
+    there.more["DRAFTHOUSE_S3_ENDPOINT"] = "http://127.0.0.1:1"
+    code, said = there.run("backup", tmp_path / "away.tar", "--with-bucket")
+    assert code == 1 and "cannot be read from the bucket" in said and not (tmp_path / "away.tar").exists()
+
+
+class Interrupted(io.BytesIO):
+    """A file in whose first chunk somebody throws the upload away and the hourly sweep comes by."""
+
+    def write(self, content: Any) -> int:
+        if Upload.objects.filter(name="fleeting").exists() and self.tell() >= 2048:  # the head and a chunk
+            Upload.objects.filter(name="fleeting").delete()
+            uploads.sweep()
+        return super().write(content)
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_sweep_in_the_middle_leaves_a_backup_that_names_only_what_it_has(world: Any) -> None:
+    by = world.actor(world.alice)
+    make.upload(by, {"a": b"stays"})
+    make.upload(by, {"b": b"goes"}, name="fleeting")
+    Chunk.objects.update(created=timezone.now() - timedelta(days=2))
+    out = Interrupted()
+    manifest = saving.write(out, with_bucket=False, tell=print)
+    assert len(manifest.chunks) == manifest.tables["uploads.chunk"]["rows"] == 1
+    assert not manifest.missing
+    Archive(out).verify()
+
+
+def test_a_killed_backup_leaves_the_one_before(sqlite_copy: Lab, tmp_path: Path) -> None:
+    large = sqlite_copy
+    large.python(
+        "import os\nfrom webapp.accounts.models import Team\nfrom webapp.uploads import services\n"
+        "from webapp.accounts import actor\nfrom webapp.accounts.models import User\n"
+        "by = actor.of_user(User.objects.get(username='alice'))\n"
+        "services.keep(team=by.home, name='large', files=[('x', os.urandom(60_000_000))], by=by)"
+    )
+    file, part = tmp_path / "lab.tar", tmp_path / "lab.tar.part"
+    large.do("backup", file)
+    before = file.read_bytes()
+    killed(large.start("backup", file), lambda: part.exists() and part.stat().st_size > 1_000_000)
+    assert file.read_bytes() == before
+    large.do("backup", file)
+    assert not part.exists()
+    assert "The file is whole." in large.do("restore", file, "--check")
+
+
+def _places(folder: Path) -> tuple[Path, Path]:
+    """Make a folder with an old database and old secrets, and new ones staged."""
+    database, secrets = folder / "db", folder / "secrets"
+    for ending in ("", "-wal"):
+        (folder / f"db{ending}").write_text("old")
+    switching.staged(database).write_text("new")
+    for path, content in ((secrets, "old"), (switching.staged(secrets), "new")):
+        path.mkdir()
+        (path / "key").write_text(content)
+    return database, secrets
+
+
+SWITCH = """
+import os, signal, sys
+from pathlib import Path
+from webapp.backup import switching
+folder, left = Path(sys.argv[1]), int(sys.argv[2])
+
+def look(event, arguments):
+    global left
+    if event in ("os.rename", "os.remove", "os.rmdir") and str(arguments[0]).startswith(str(folder)):
+        left -= 1
+        if not left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+sys.addaudithook(look)
+switching.switch(folder, [folder / "db", folder / "secrets"], "then", keeps_old=True)
+"""
+
+
+def _switch_but_die(folder: Path, at: int) -> int:
+    """Switch in a process that is killed right before its n-th rename or deletion; return its exit code."""
+    return subprocess.run([sys.executable, "-c", SWITCH, folder, str(at)], cwd=ROOT, check=False).returncode
+
+
+STEPS = 10  # the journal comes and goes; for both a new one, and an old one that might have two companions
+
+
+@pytest.mark.parametrize("at", range(1, STEPS + 2))
+def test_an_exchange_that_is_killed_is_finished_by_whoever_starts_next(tmp_path: Path, at: int) -> None:
+    database, secrets = _places(tmp_path)
+    assert _switch_but_die(tmp_path, at) == (-signal.SIGKILL if at <= STEPS else 0)
+    switching.finish(tmp_path)
+    wanted = "old" if at == 1 else "new"
+    assert (database.read_text(), (secrets / "key").read_text()) == (wanted, wanted)
+    assert (tmp_path / "db-wal").exists() == (at == 1)
+    if at > 1:
+        assert (tmp_path / "db.before-then").read_text() == (tmp_path / "db.before-then-wal").read_text() == "old"
+        assert (tmp_path / "secrets.before-then" / "key").read_text() == "old"
+    assert not (tmp_path / switching.JOURNAL).exists()
+
+
+def test_a_start_finishes_an_exchange_that_was_killed_and_makes_no_lab_in_use(backup: Path, tmp_path: Path) -> None:
+    _places(tmp_path)
+    _switch_but_die(tmp_path, 3)
+    assert (tmp_path / switching.JOURNAL).exists()
+    started = Lab(tmp_path, f"sqlite:///{tmp_path}/another")
+    command = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
+    subprocess.run(command, env=started.env, capture_output=True, check=True)
+    assert started.secrets()["key"] == "new"
+    assert not (tmp_path / switching.JOURNAL).exists()
+    started.do("restore", backup)
+
+
+def refusal(content: bytes) -> str:
+    with pytest.raises(BackupProblem) as caught:
+        Archive(io.BytesIO(content)).verify()
+    return str(caught.value)
+
+
+def written(*members: tuple[str, bytes], **about: Any) -> bytes:
+    """A file with all the right hashes."""
+    out = io.BytesIO()
+    writer = Writer(out, version="1", made=datetime.now(UTC))
+    usual = {f"secrets/{name}": b"x" for name in archive.SECRETS}
+    for name, content in (usual | dict(members)).items():
+        writer.add(name, content)
+    whole = {"engine": "sqlite", "migrations": [], "tables": {}, "chunks": [], "where": {}, "has_chunks": True}
+    writer.close(whole | {"missing": []} | about)
+    return out.getvalue()
+
+
+def as_tar(*members: tarfile.TarInfo) -> bytes:
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as made:
+        for member in (tarfile.TarInfo(archive.HEAD), *members):
+            made.addfile(member)
+    return out.getvalue()
+
+
+def member(name: str, kind: bytes = tarfile.REGTYPE, link: str = "") -> tarfile.TarInfo:
+    found = tarfile.TarInfo(name)
+    found.type, found.linkname = kind, link
+    return found
+
+
+def test_what_is_no_backup_is_told_so() -> None:
+    for content in (b"", bytes(10240), b"SQLite format 3\0" * 100):
+        assert "not a backup of Drafthouse" in refusal(content)
+
+
+def test_a_backup_is_refused_wherever_it_ends_and_whichever_byte_was_changed(backup: Path) -> None:
+    whole, dice = bytearray(backup.read_bytes()), random.Random(1)
+    for length in {0, 1, 511, 512, 513, len(whole) - 1, len(whole) - 512, len(whole) - 1024}:
+        refusal(bytes(whole[:length]))
+    for _ in range(20):
+        refusal(bytes(whole[: dice.randrange(len(whole))]))
+    refusal(whole + b"\0")
+    for at in {*range(0, 1024, 13), *(dice.randrange(len(whole)) for _ in range(100))}:
+        flipped = 1 << dice.randrange(8)
+        whole[at] ^= flipped
+        refusal(bytes(whole))
+        whole[at] ^= flipped
+    assert Archive(io.BytesIO(bytes(whole))).verify()
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        member("../../etc/passwd"),
+        member("secrets/metrics"),
+        member("secrets/secret_key", tarfile.SYMTYPE, "/etc/passwd"),
+        member("secrets/secret_key", tarfile.LNKTYPE, "/etc/passwd"),
+        member("tables/jobs.job/000000.gz\n"),
+    ],
+    ids=lambda member: f"{member.name!a} {member.type!r}",
+)
+def test_links_and_paths_that_lead_elsewhere_are_refused(wrong: tarfile.TarInfo) -> None:
+    said = refusal(as_tar(wrong))
+    assert "Drafthouse never writes" in said or "damaged" in said
+
+
+def test_sizes_below_nothing_members_twice_and_other_formats_are_refused(monkeypatch: pytest.MonkeyPatch):
+    head = bytearray(member(archive.HEAD).tobuf(tarfile.USTAR_FORMAT))
+    head[124:136] = b"\xff" * 12  # -1 as GNU spells it
+    head[148:156] = b"%06o\0 " % (sum(head[:148]) + 8 * 32 + sum(head[156:]))
+    refusal(bytes(head) + bytes(10240))
+    assert "twice" in refusal(as_tar(member("secrets/secret_key"), member("secrets/secret_key")))
+    monkeypatch.setattr(archive, "FORMAT", 2)
+    later = written()
+    monkeypatch.setattr(archive, "FORMAT", 1)
+    assert "format 2, made by Drafthouse 1" in refusal(later)
+
+
+def test_a_table_that_unpacks_without_end_is_refused() -> None:
+    bomb = gzip.compress(bytes(archive.MOST_UNPACKED + 1), 9)
+    made = Archive(io.BytesIO(written(("tables/jobs.job/000000.gz", bomb))))
+    made.verify()
+    with pytest.raises(BackupProblem, match="unpacks to more than"):
+        list(made.lines("jobs.job"))
+
+
+NO_CHUNK = {"chunks": [["00000000-0000-0000-0000-000000000000", "0" * 64, 5]]}
+
+
+def test_a_manifest_of_another_shape_or_that_promises_more_than_there_is_is_refused() -> None:
+    assert "damaged" in refusal(written().replace(b'"members": {', b'"members_": {'))
+    with pytest.raises(BackupProblem, match="manifest"):  # by the writer already, which reads its own manifest
+        written(tables={"jobs.job": 3})
+    assert "chunk" in refusal(written(**NO_CHUNK))
+    assert "secret_key" in refusal(written(("secrets/secret_key", b"\xff\xfe")))
+
+
+def test_a_refused_file_leaves_nothing_behind_and_a_check_touches_nothing(backup: Path, tmp_path: Path) -> None:
+    for content in (backup.read_bytes()[:5000], written(migrations=[["jobs", "0999_later"]])):
+        (tmp_path / "bad.tar").write_bytes(content)
+        code, said = Lab(tmp_path / "new").run("restore", tmp_path / "bad.tar")
+        assert code == 1 and "Traceback" not in said, said
+    said = Lab(tmp_path / "new").do("restore", backup, "--check")
+    assert "The file is whole." in said and "comparisons.sample" in said
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.tar"]

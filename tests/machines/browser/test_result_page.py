@@ -1,17 +1,21 @@
-"""A finished comparison in a real browser: read, replayed, asked and printed."""
+"""A finished comparison in a real browser: read, replayed, asked and printed, found among the runs of all, and drawn on
+by a chart of one's own."""
 
 from __future__ import annotations
 
 import base64
 import re
+import shutil
 from pathlib import Path
 from urllib.parse import quote
 
 import pytest
+from django.conf import settings as configured
 from playwright.sync_api import expect
 
 from tests.kit.browser import PIXELS, grave_faults_of_both_themes, path_of, tokens
 from tests.machines.browser.conftest import STRATEGIES
+from webapp.comparisons import figures
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 SPEED_UP = ".term[aria-label='What is speed-up?']"
@@ -288,3 +292,56 @@ def says_nothing_of_another_strategy_while_the_answer_is_on_its_way(page, said) 
     held[-1].continue_()
     page.unroute(re.compile("strategy="))
     expect(said).to_contain_text("Simulated: threshold:0.4 would be")
+
+
+def test_runs_are_filtered_sorted_and_given_columns_by_keyboard(open_page, ended):
+    ended.does(figures.sum_up_ended, seconds=60)
+    page = open_page("/runs/")
+    rows = page.locator("[data-row]")
+    page.select_option("select[name=strategy]", "static")
+    expect(rows).to_have_count(1)
+    expect(page).to_have_url(re.compile(r"/runs/\?strategy=static(&column=\w+)*$"))
+    page.goto(page.url.split("?")[0])
+    page.get_by_role("link", name="Speed-up").click()
+    expect(page).to_have_url(re.compile("ordering=speedup"))
+    page.click("details.more summary")
+    page.get_by_label("Hardware", exact=True).check()
+    expect(page.locator("table.runs thead")).to_contain_text("Hardware")
+
+
+CHART = """
+import { become, sketch } from "../core/become.js";
+import { size, widthOf } from "../core/picture.js";
+import { table as made } from "../core/tables.js";
+
+export const on = { comparison: 99 };
+export const title = "Samples of each strategy";
+export const sentence = ({ rows }) => rows.map((row) => `${row.name} has ${row.sample_count}`).join(", ");
+export const table = ({ rows }) => made(["strategy", "samples"], rows.map((row) => [row.name, row.sample_count]));
+
+export function draw(picture, { rows }) {
+  size(picture, widthOf(picture), 20 * rows.length);
+  become(picture, ...rows.map((row, i) =>
+    sketch("rect", { class: `bar s-${row.strategy}`, y: 20 * i, height: 16, width: 40 * row.sample_count })));
+}
+"""
+
+
+@pytest.fixture
+def with_a_chart(settings, tmp_path: Path) -> None:
+    folder = tmp_path / "static"
+    shutil.copytree(configured.BASE_DIR / "static", folder)
+    (folder / "js" / "charts" / "samples.js").write_text(CHART)
+    settings.STATICFILES_DIRS = [folder]
+
+
+def test_one_file_brings_title_picture_sentence_and_table(with_a_chart, open_page, ended):
+    page = open_page(path_of(ended))
+    section = page.locator("section:has(#samples)")
+    expect(section.locator("h2")).to_have_text("Samples of each strategy")
+    expect(section.locator("#samples .bar")).to_have_count(4)
+    said = "autoregressive has 3, static:4 has 3, heuristic:5 has 3, threshold:0.4 has 3"
+    expect(page.get_by_role("img", name="Samples of each strategy")).to_have_accessible_description(said)
+    section.locator("summary").click()
+    expect(section.locator("tbody tr")).to_have_count(4)
+    assert page.locator(".evidence section:has(svg.chart) h2").last.inner_text() == "Samples of each strategy"

@@ -1,10 +1,12 @@
-"""A child that ends is started again with the reason of the last end, so that a worker knows which job to blame."""
+"""A child that ends is started again with the reason of the last end, so that a worker knows which job to blame. A
+leashed process ends with its holder, however that ends."""
 
 from __future__ import annotations
 
 import os
 import signal
 import socket
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -14,7 +16,9 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests.kit.up import until
+from tests.kit.linux import LINUX
+from tests.kit.processes import state, until
+from worker import leash
 from worker.gpus import listed
 from worker.supervisor import children, port, probes, valkey
 from worker.supervisor.__main__ import broker_of, dealt, worker
@@ -167,3 +171,49 @@ def test_the_gpus_are_those_that_the_operator_leaves(visible, found, monkeypatch
 def test_a_worker_has_as_many_gpus_as_it_is_to_have() -> None:
     shares = dealt(["0", "1", "2"], 2)
     assert [worker("gpu", 1, share).env["CUDA_VISIBLE_DEVICES"] for share in shares] == ["0,1", "2"]
+
+
+ROOT = Path(__file__).parents[3]
+PROGRAM = "import os, time; print(os.getpid(), flush=True); time.sleep(600)"
+HOLDER = """
+import subprocess, sys
+from worker import leash
+subprocess.run([sys.executable, "-P", *sys.argv[1:]], env=leash.held())
+"""
+PARENT = f"""
+import os, subprocess, sys
+child = subprocess.Popen([sys.executable, "-c", {PROGRAM!r}], stdout=subprocess.DEVNULL)
+print(os.getpid(), child.pid, flush=True)
+child.wait()
+"""
+LEADS = HOLDER.replace("env=leash.held()", "env=leash.held(), start_new_session=True")
+
+
+@LINUX
+def test_a_foreign_program_ends_with_its_holder():
+    command = [sys.executable, "-c", HOLDER, "-m", "worker.leash", sys.executable, "-c", PROGRAM]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+        program = int(holder.stdout.readline())
+        assert state(program)
+        holder.kill()
+        until(lambda: not state(program), "the program to end")
+
+
+@LINUX
+def test_what_a_program_has_started_ends_with_the_programs_holder():
+    command = [sys.executable, "-c", LEADS, "-m", "worker.leash", "--family", sys.executable, "-c", PARENT]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as holder:
+        family = [int(pid) for pid in holder.stdout.readline().split()]
+        assert len(family) == 2 and all(map(state, family))
+        holder.kill()
+        until(lambda: not any(map(state, family)), "the program and its child to end")
+
+
+@pytest.mark.parametrize("ending", ["sys.exit(3)", "os.kill(os.getpid(), 11)", "os.kill(os.getpid(), 9)"])
+def test_a_leashed_family_ends_as_its_program_did(ending):
+    program = [sys.executable, "-c", f"import os, sys; {ending}"]
+    codes = [
+        subprocess.run(command, cwd=ROOT, env=leash.held(), start_new_session=True).returncode
+        for command in (program, [sys.executable, "-P", "-m", "worker.leash", "--family", *program])
+    ]
+    assert codes[0] == codes[1] != 0

@@ -1,10 +1,12 @@
-"""The launcher, copied beside requirements of its own and started as a user starts it."""
+"""The launcher, copied beside requirements of its own and started as a user starts it; and the help of every command,
+asked of a Python without any packages."""
 
 import os
 import shutil
 import signal
 import subprocess
 import sys
+import venv
 import zipfile
 from pathlib import Path
 
@@ -126,3 +128,44 @@ def test_a_benchmark_of_a_card_takes_the_torch_that_is_there(tmp_path: Path) -> 
     torch = {"PYTHONPATH": str(tmp_path / "packages")}
     assert box.run("bench", "card", "--tiny", **torch) == (0, "the one that is there --tiny\n", "")
     assert not (tmp_path / ".venv").exists()
+
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("python")
+    venv.create(folder, symlinks=True)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("checkout")
+    (folder / "drafthouse").write_bytes((ROOT / "drafthouse").read_bytes())
+    for name in ("benchmarks", "decoding", "docs", "starter", "tests", "webapp", "worker"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+def asked(python: Path, checkout: Path, *arguments: str) -> str:
+    before = sorted(checkout.iterdir())
+    done = subprocess.run([python, checkout / "drafthouse", *arguments], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, ""), arguments
+    assert sorted(checkout.iterdir()) == before, "help must install nothing"
+    return done.stdout
+
+
+def test_every_command_answers_help_where_nothing_is_installed(python: Path, checkout: Path) -> None:
+    lines = asked(python, checkout, "--help").split("\n\n")[1].splitlines()
+    commands = [line.split()[0] for line in lines]
+    assert len(commands) > 15
+    for command in (*commands, "bench engine"):
+        option = "--help" if command < "d" else "-h"
+        told = asked(python, checkout, *command.split(), option)
+        assert told.startswith(f"usage: ./drafthouse {command} ")
+
+
+def test_the_documentation_is_read_where_nothing_is_installed(python: Path, checkout: Path) -> None:
+    assert asked(python, checkout, "docs", "servers").rstrip() == (ROOT / "docs/servers.md").read_text().rstrip()

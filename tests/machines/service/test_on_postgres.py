@@ -21,24 +21,35 @@ from tests.kit.web import ROOT, prepare, web
 from webapp.core.postgres import Impatient
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
-DOORS = Path(__file__).parents[2] / "doors"
+TESTS = Path(__file__).parents[2]
 LOOK_EVERY = 0.05  # s; looking all the time would take the cores from those that are looked at
 PATIENCE = 60
 METRICS = "a token for Prometheus"
 # Whatever locks, counts, orders, or keeps texts and numbers that a database may refuse, and every address that is read,
-# of things in every state.
-AGAIN = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_runs.py", "core/test_reading.py",
-         "jobs/test_priorities.py", "jobs/test_queue.py", "jobs/test_refusals.py", "jobs/test_retention.py",
+# of things in every state. Of a worker: what a lease lets through, and how the database's absence shows.
+DOORS = ["accounts/test_teams.py", "accounts/test_tokens.py", "comparisons/test_runs.py", "core/test_finding.py",
+         "jobs/test_priorities.py", "jobs/test_queue.py", "jobs/test_ends.py", "entries/test_purge.py",
          "registry/test_datasets.py::test_prompts_go_in_by_short_transactions",
-         "uploads/test_sending_files.py::test_the_sweep_removes_what_nobody_uses_and_only_that",
-         "../laws/service/test_reading_writes_nothing.py::test_no_address_writes_when_it_is_read[alice]"]  # fmt: skip
+         "uploads/test_sending_files.py::test_the_sweep_removes_what_nobody_uses_and_only_that"]  # fmt: skip
+COMPARING = ["texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_can_be",
+             "a_lease_lost_to_another_stops_the_old_worker_and_the_next_does_only_the_rest",
+             "what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the_next_ones",
+             "the_end_of_a_job_is_written_down_when_the_database_is_back",
+             "after_the_database_was_stopped_the_worker_goes_on_where_it_was"]  # fmt: skip
+AGAIN = [*(f"doors/{name}" for name in DOORS),
+         "laws/service/test_reading_writes_nothing.py::test_no_address_writes_when_it_is_read[alice]",
+         *(f"machines/worker/test_comparing.py::test_{name}" for name in COMPARING),
+         "machines/worker/test_doctor.py::test_a_whole_installation_is_well",
+         "machines/worker/test_doctor.py::test_a_clock_that_differs_from_the_databases_is_told",
+         "machines/worker/test_racing.py"]  # fmt: skip
 NO_STORE = ["-k", "not bucket"]  # an object store of uploads knows nothing of the database
 
 
 def test_it_behaves_the_same(server: Server) -> None:
     environment = {**os.environ, "DATABASE_URL": server.url, "PYTEST_ADDOPTS": "-p no:cacheprovider"}
+    environment["DRAFTHOUSE_TEST_POSTGRES"] = str(server.home)
     done = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", *NO_STORE, *(str(DOORS / name) for name in AGAIN)],
+        [sys.executable, "-m", "pytest", "-q", "-x", *NO_STORE, *(str(TESTS / name) for name in AGAIN)],
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]

@@ -123,7 +123,6 @@ def test_acceptance_that_llama_cpp_reports_is_the_one_counted_from_its_tokens(dr
         assert sum(n * times for n, times in histogram.items()) == told.num_accepted_draft_tokens
 
 
-@pytest.mark.usefixtures("capsys")
 def test_llama_cpp_writes_the_targets_texts_with_speculation_and_without_and_at_eight_at_once(
     drafting: str, plain: str, tmp_path: Path
 ) -> None:

@@ -47,10 +47,10 @@ BROKEN = {
         "strategies.mine lacks a source",
     ),
     "assisted.py": (
-        "from decoding.drafting.source import Nothing\n"
+        "from decoding.drafting.source import Chain\n"
         "from decoding.drafting.strategy import Looks, Strategy\n"
         'LOOKS = Looks("m", "M0,0Z", "#000")\n'
-        'STRATEGY = Strategy("assisted", "Mine", "It is.", "ranked", LOOKS, source=lambda given: Nothing())',
+        'STRATEGY = Strategy("assisted", "Mine", "It is.", "ranked", LOOKS, source=lambda given: Chain())',
         "Two strategies are called 'assisted'",
     ),
 }

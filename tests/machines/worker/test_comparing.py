@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import math
 import os
 import signal
+import threading
 import time
+from pathlib import Path
 from typing import NoReturn
 
 import pytest
@@ -18,15 +21,23 @@ from decoding.measure.sample import Audit, sample_from_events
 from decoding.trace.events import Finished, Started, Verified
 from tests.kit import make
 from tests.kit.comparisons import is_whole, state, succeeded
+from tests.kit.postgres import Server
+from tests.kit.processes import until
+from tests.machines.worker.conftest import model, prompts
 from tests.machines.worker.orders import LosesItsGpu
+from webapp.accounts.actor import Actor
+from webapp.comparisons import services as comparisons
 from webapp.comparisons.models import Sample
 from webapp.comparisons.report import report
 from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, JobEvent
+from webapp.registry import lengths, prompt_sets
 from webapp.registry import services as registry
+from webapp.registry.models import Dataset, Pair
 from worker.attempt import Attempt
 from worker.engine_process import EngineDied
+from worker.jobs import count_tokens
 from worker.jobs.comparison import Compare
 from worker.jobs.comparison.messages import Audited, Began, Grew, SampleDecoded, TracesGrown, Tuned, Weighed
 from worker.jobs.comparison.rows import ComparisonRows
@@ -262,3 +273,103 @@ def test_the_end_of_a_job_is_written_down_when_the_database_is_back(launch, make
         hands.look()
     assert refusals < 2
     assert (state(comparison), comparison.job.attempt) == ("succeeded", 1)
+
+
+LOAD = {"strategies": [{"strategy": "static", "params": {"lookahead": 3}}], "concurrency": [3]}
+
+
+@pytest.mark.smoke
+def test_an_engine_killed_in_a_full_batch_costs_only_what_was_unfinished(launch, make_worker, engine):
+    comparison = launch(texts=9, tokens=48, **LOAD)
+    kept: dict[object, int] = {}
+
+    def kill() -> None:
+        assert Sample.objects.filter(finished=None).count() == 3, "the batch is full"
+        kept.update(Sample.objects.finished().values_list("pk", "last_seq"))
+        os.kill(engine.pid, signal.SIGKILL)
+
+    engine.after(6, kill, (Began,))  # autoregressive texts are as long as each other, and begin one after another
+    make_worker().look()
+    assert state(comparison) == "succeeded", comparison.job.reason
+    assert (comparison.job.attempt, comparison.job.counted_ends, len(kept)) == (2, 0, 3)
+    assert kept.items() <= dict(Sample.objects.values_list("pk", "last_seq")).items()
+    labels = ("autoregressive @3", "static:3 @3")
+    made = Sample.objects.values_list("run__label", "prompt__name", "repeat")
+    assert sorted(made) == sorted((label, str(n), 1) for label in labels for n in range(1, 10))
+    samples = list(Sample.objects.all())
+    assert all(is_whole(sample) and sample.numbers["audit"]["outcome"] == "identical" for sample in samples)
+    assert {sample.attempt for sample in samples} == {1, 2}
+    told = " ".join(JobEvent.objects.values_list("sentence", flat=True))
+    assert "ended by SIGKILL" in told and ends.OUTSIDE in told
+
+
+HOME = os.environ.get("DRAFTHOUSE_TEST_POSTGRES")
+
+
+@pytest.mark.skipif(HOME is None, reason="needs a server of its own: test_on_postgres.py runs it on one")
+def test_after_the_database_was_stopped_the_worker_goes_on_where_it_was(launch, make_worker, engine, caplog):
+    """The engine decodes on meanwhile. What it says waits, and the attempt is the same."""
+    comparison = launch(texts=6, tokens=48)
+    server = Server(Path(HOME))
+
+    def start_again() -> None:
+        until(lambda: "what the engine says waits" in caplog.text, "the worker to notice")
+        server.start()
+
+    other = threading.Thread(target=start_again)
+
+    def stop() -> None:
+        server.stop()
+        other.start()
+        engine.go_on()
+
+    engine.after(2, stop)
+    make_worker().look()
+    other.join()
+    comparison.job.refresh_from_db()
+    assert (comparison.job.state, comparison.job.attempt) == ("succeeded", 1), comparison.job.reason
+    assert Sample.objects.finished().count() == Sample.objects.count() == 18
+    assert all(sample.numbers["audit"]["outcome"] == "identical" for sample in Sample.objects.all())
+
+
+TEMPLATE = b"{% for m in messages %}{{ 'w1 ' if m.role == 'user' else 'w2 ' }}{{ m.content }} {% endfor %}w2"
+
+
+@pytest.fixture
+def talks(team: Actor) -> Dataset:
+    rows = [{"id": f"t{n}", "turns": [f"w{n + 3} w{n + 4}", "w5"]} for n in range(4)]
+    text = "\n".join(map(json.dumps, rows))
+    return prompt_sets.add_dataset(name="talks", file_name="talks.jsonl", text=text, by=team)
+
+
+@pytest.fixture
+def chatting(team: Actor, checkpoints: dict[str, dict[str, bytes]]) -> Pair:
+    """A pair whose target has a chat template."""
+    target = model(team, {**checkpoints["target"], "chat_template.jinja": TEMPLATE}, "target")
+    return Pair.objects.create(team=team.home, name="chat", target=target, draft=model(team, checkpoints["draft"], "d"))
+
+
+def test_after_a_crash_later_turns_follow_the_answers_given_before_it(team, chatting, talks, make_worker, engine):
+    asked = {"strategies": [{"strategy": "static"}], "sampling": {"max_new_tokens": 8, "ignore_eos": True}}
+    comparison = comparisons.launch(name="talks", by=team, pair=chatting, dataset=talks, concurrency=[2], **asked)
+    engine.after(10, lambda: os.kill(engine.pid, signal.SIGKILL))
+    make_worker().look()
+    runs = Sample.objects.filter(run__comparison=succeeded(comparison), run__strategy="autoregressive").finished()
+    samples = [sample.numbers for sample in runs]
+    read, answered = ({one["prompt"]: one[key] for one in samples} for key in ("rendered", "text"))
+    assert len(read) == 8
+    assert read["t1"] == "w1 w4 w5 w2"
+    for number in range(4):
+        assert read[f"t{number}#2"] == read[f"t{number}"] + f" {answered[f't{number}']} w1 w5 w2"
+
+
+def test_a_worker_counts_with_the_pairs_tokenizer_and_template(team, pair, chatting, talks, make_worker):
+    words = prompts(team, ["w1 w2 w3", "w4", *["w5 w6"] * count_tokens.AT_ONCE])  # more than one order's worth
+    counted = lengths.count(dataset=words, pair=pair, by=team)
+    chats = lengths.count(dataset=talks, pair=chatting, by=team)
+    make_worker(queue="light").look()
+    assert (succeeded(chats).document["shortest"], chats.document["longest"]) == (3, 4)
+    document = succeeded(counted).document
+    assert (document["shortest"], document["median"], document["longest"]) == (1, 2, 3)
+    assert document["prompt_count"] == count_tokens.AT_ONCE + 2
+    assert document["context"]["target"] == document["context"]["draft"] > 3

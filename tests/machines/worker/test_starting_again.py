@@ -1,8 +1,11 @@
 """A worker that starts again takes back its jobs, and says how it ended: whether the job can have caused that, or
-something else did."""
+something else did. It reads that from how the process ended, and from what the machine counted meanwhile."""
 
 from __future__ import annotations
 
+import signal
+import subprocess
+import sys
 from dataclasses import asdict
 
 import pytest
@@ -13,7 +16,9 @@ from webapp.jobs import ends
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
 from worker import evidence, leash
+from worker.evidence import Marks, job_may_have_ended_it
 from worker.job_loop import JobLoop
+from worker.leash import ROOT
 from worker.tasks import Seeker
 
 
@@ -87,3 +92,40 @@ def test_a_worker_that_nobody_wakes_looks_on_its_own(launch, make_worker, settin
         job_loop.stop()
         seeker.join()
     assert Job.objects.get().state == "succeeded"
+
+
+QUIET = Marks("boot-1", oom_kills=2)
+
+
+ENDS = {
+    "killed, and memory was there": (-signal.SIGKILL, QUIET, False),
+    "nobody saw it": (None, QUIET, False),
+    "killed for lack of memory": (-signal.SIGKILL, Marks("boot-1", oom_kills=3), True),
+    "nobody saw it, and memory ran out": (None, Marks("boot-1", oom_kills=3), True),
+    "went home while memory ran out": (0, Marks("boot-1", oom_kills=3), False),
+    "crashed": (-signal.SIGSEGV, QUIET, True),
+    "an error": (1, QUIET, True),
+    "the machine went down": (None, Marks("boot-2", oom_kills=0), True),
+    "killed where nobody counts": (-signal.SIGKILL, Marks("boot-1", oom_kills=None), True),
+}
+
+
+@pytest.mark.parametrize(("code", "now", "may_have"), ENDS.values(), ids=ENDS)
+def test_only_what_the_job_can_have_caused_may_be_its_doing(code, now, may_have):
+    assert job_may_have_ended_it(code, QUIET, now) is may_have
+    assert job_may_have_ended_it(-signal.SIGKILL, Marks("boot-1", 2, is_short=True), now)
+
+
+def test_a_process_that_crashes_leaves_a_note_for_the_next_and_one_that_is_killed_does_not(tmp_path):
+    def left_after(deed: str) -> str:
+        """Return the evidence that the next process finds."""
+        path = tmp_path / "w1.crash"
+        begin = (
+            "import os, pathlib, sys; from worker.evidence import CrashNote; n = CrashNote(pathlib.Path(sys.argv[1]))"
+        )
+        for code in (f"{begin}; {deed}", f"{begin}; print(n.left)"):
+            done = subprocess.run([sys.executable, "-c", code, path], cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        return done.stdout.strip()
+
+    assert "Fatal Python error: Aborted" in left_after("os.abort()")
+    assert left_after("os.kill(os.getpid(), 9)") == ""

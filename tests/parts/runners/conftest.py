@@ -10,9 +10,8 @@ import torch
 
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
-from decoding.vocabularies.coder import Coder
 from decoding.vocabularies.shared import shared
-from decoding.vocabularies.spelling import Spelling
+from decoding.vocabularies.spelling import Coder, Spelling
 from decoding.vocabularies.translated import TranslatedModel, TranslatedRunner, Translation
 from tests.kit.models import LLAMA, OTHERS, fast_runner, save
 from tests.kit.table import TableRunner, hashed

@@ -18,8 +18,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 from decoding.models import fast
 from decoding.models.fast import fused, products
-from decoding.models.fast.attention import attend_chains
-from decoding.models.fast.fused import Kernels, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
+from decoding.models.fast.fused import Kernels, attend_chains, chosen, in_slab, is_right, silu_gate, why_not, why_wrong
 from decoding.models.fast.linear import Layout
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import LONG, assert_near, played, shape, walk
@@ -207,7 +206,7 @@ import torch
 from triton.runtime.interpreter import InterpreterBuilder, TensorHandle
 from triton import language as tl
 from decoding.models.fast import fused, triton_kernels
-from decoding.models.fast.attention import attend_chains
+from decoding.models.fast.fused import attend_chains
 from decoding.models.fast.linear import Layout
 from tests.kit.passes import shape
 

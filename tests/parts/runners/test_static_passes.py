@@ -12,10 +12,10 @@ import pytest
 import torch
 
 from decoding.errors import BadPrompt
-from decoding.models.fast.attention import attend_in_steps
 from decoding.models.fast.capturing import Capturing
 from decoding.models.fast.fused import Kernels
 from decoding.models.fast.linear import Layout, Linear
+from decoding.models.fast.passes import attend_in_steps
 from decoding.models.fast.runner import FastRunner
 from decoding.ssd.transport.two_lanes import Lane
 from tests.kit.chains import Chains

@@ -32,7 +32,7 @@ from tests.kit.servers.wire import Asked, Reply, Script, Wire, altered, events, 
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
 LLAMA = truthful("llamacpp")
-STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\r\rdata: 5\n"
+STREAM = b"data: 1\n\n: a comment\r\nid: 7\r\ndata: 2\r\ndata: 3\r\n\r\ndata:4\n\ndata: 5\n"
 
 
 def test_events_are_found_wherever_their_bytes_are_cut_and_one_without_an_end_is_cut_off() -> None:

@@ -101,7 +101,7 @@ def test_a_certificate_is_trusted_only_if_its_authority_is_named_and_it_is_valid
     authority = Authority(tmp_path)
     named = {"certificates": str(authority.file)}
     for tls, settings, told in (
-        (authority.tls(), {}, "unable to get local issuer certificate. If an authority of your own"),
+        (authority.tls(), {}, "unable to get local issuer certificate. Replace the server's certificate, or"),
         (authority.tls(ends=-DAY), named, "certificate has expired. Replace the server's certificate"),
         (authority.tls(address="192.0.2.1"), named, "IP address mismatch"),
     ):

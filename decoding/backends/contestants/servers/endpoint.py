@@ -16,6 +16,7 @@ CERTIFICATES = "DRAFTHOUSE_SERVER_CERTIFICATES"  # environment variable: PEM fil
 ROUTES = re.compile(r"/v1(/(chat/completions|completions|models))?/*$")  # dialects add their own
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 LARGEST_KEY = 8192  # bytes
+USUAL_PORTS = {"http": 80, "https": 443}
 USUAL_DEADLINE_S = 600.0
 DTYPES = ("float32", "float16", "bfloat16")
 USUAL_DTYPE = "bfloat16"  # published checkpoints are served so, and no other of the formats rounds as coarsely
@@ -76,11 +77,7 @@ class Address:
     def origin(self) -> str:
         """Host and port, as the Host header has them."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _usual_port(self.scheme) else f"{host}:{self.port}"
-
-
-def _usual_port(scheme: str) -> int:
-    return 443 if scheme == "https" else 80
+        return host if self.port == USUAL_PORTS.get(self.scheme) else f"{host}:{self.port}"
 
 
 def _place(address: str) -> Address:
@@ -95,7 +92,9 @@ def _place(address: str) -> Address:
         raise BadServer("The address of a server holds a user or a password. Leave both out, and name a key.")
     if parts.query or parts.fragment:
         raise BadServer(f"{address[:200]!r} holds more than a path; leave out what begins with ? or #.")
-    return Address(parts.scheme, host, _usual_port(parts.scheme) if port is None else port, parts.path.rstrip("/"))
+    return Address(
+        parts.scheme, host, USUAL_PORTS.get(parts.scheme, 0) if port is None else port, parts.path.rstrip("/")
+    )
 
 
 def key_of(reference: str) -> str:

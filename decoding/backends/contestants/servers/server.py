@@ -29,7 +29,6 @@ LONGEST_NAME = 500  # characters of a model's
 CONNECT_S = 10.0
 SILENCE_S = 120.0  # the longest time without a byte
 LARGEST_ANSWER = 16 * 1024 * 1024  # bytes of an answer, or of an event of one that streams: some repeat the prompt
-UNKNOWN_AUTHORITY = {18, 19, 20, 21}  # X509_V_ERR_*: signed by itself, or by nobody who is known
 LIMITS = {"timeout": {"connect": CONNECT_S, "read": SILENCE_S, "write": SILENCE_S}}
 
 Read = tuple[int, bytes]  # when bytes came, by `perf_counter_ns`, and the bytes
@@ -270,7 +269,7 @@ class Server:
 
 
 class Events:
-    """Finds whole server-sent events in a stream of bytes, wherever the bytes are cut. Lines may end in CR, LF or both.
+    """Finds whole server-sent events in a stream of bytes, wherever the bytes are cut. Lines end in LF or CRLF.
     Only `data` is read: no server of models uses the other fields."""
 
     def __init__(self) -> None:
@@ -280,15 +279,8 @@ class Events:
 
     def feed(self, more: bytes) -> list[bytes]:
         """Return the data of each event that is complete now."""
-        text = self._rest + more
-        if b"\r" in text:
-            held = text.endswith(b"\r")  # half of CRLF, or a line end of its own: the next byte tells
-            text = text[:-1] if held else text
-            *lines, self._rest = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n").split(b"\n")
-            self._rest += b"\r" if held else b""
-        else:
-            *lines, self._rest = text.split(b"\n")
-        found = [data for line in lines if (data := self._line(line)) is not None]
+        *lines, self._rest = (self._rest + more).split(b"\n")
+        found = [data for line in lines if (data := self._line(line.removesuffix(b"\r"))) is not None]
         if len(self._rest) + self._size > LARGEST_ANSWER:
             raise ServerFailed(f"The server sent an event of more than {LARGEST_ANSWER:,} bytes, so it was cut off.")
         return found
@@ -321,10 +313,8 @@ def no_tls(error: OSError) -> str:
     if not isinstance(error, ssl.SSLCertVerificationError):
         why = getattr(error, "reason", "") or error
         return f"cannot be reached over TLS: {why}. If it speaks plain HTTP, write its address with http://."
-    told = f"cannot be trusted: {error.verify_message}."
-    if error.verify_code not in UNKNOWN_AUTHORITY:
-        return f"{told} Replace the server's certificate, or give the address that it is for."
     return (
-        f"{told} If an authority of your own signed its certificate, name that authority's PEM file: certificates=FILE "
-        f"with --server, or {CERTIFICATES} in the environment of the command or of the service's workers."
+        f"cannot be trusted: {error.verify_message}. Replace the server's certificate, or give the address that it is "
+        "for. If an authority of your own signed it, name that authority's PEM file: certificates=FILE with --server, "
+        f"or {CERTIFICATES} in the environment of the command or of the service's workers."
     )

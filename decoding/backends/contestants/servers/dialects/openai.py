@@ -111,15 +111,8 @@ class TransformersServe(OpenAI):
     cache = "it keeps none between requests"
 
     def body(self, request: Request, model: str) -> Json:
-        sampling = request.sampling
-        settings: Json = {"do_sample": False}
-        if not sampling.is_greedy:
-            settings = {"do_sample": True, "temperature": sampling.temperature, "top_k": sampling.top_k,
-                        "top_p": sampling.top_p}  # fmt: skip
-        settings["repetition_penalty"] = sampling.repetition_penalty
-        settings["max_new_tokens"] = sampling.max_new_tokens
         body = {name: value for name, value in super().body(request, model).items() if name in TEXT}
-        return {**body, "generation_config": json.dumps(settings)}
+        return {**body, "generation_config": json.dumps(request.sampling.for_transformers())}
 
     def model_in(self, command: Sequence[str]) -> str:
         return next(iter(command[list(command).index("serve") + 1 :]), "") if "serve" in command else ""
