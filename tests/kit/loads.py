@@ -67,4 +67,5 @@ DEAR = CostModel(
 def like_one(shared: CostModel) -> CostModel:
     """Passes that texts share at these prices, and what one text does at COSTS."""
     passes = {name: getattr(shared, name) for name in ("target", "steps", "begin", "rest", "prompts")}
-    return dataclasses.replace(COSTS, **passes)
+    one: CostModel = COSTS
+    return dataclasses.replace(one, **passes)
