@@ -33,7 +33,7 @@ from decoding.measure.audit import audit
 from decoding.measure.comparison import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem, read_prompts
-from decoding.ssd.transport.two_lanes import Lane, Lanes
+from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.accounting import rates
 from decoding.trace.events import Recorder
 from decoding.trace.timing import Clock
@@ -94,7 +94,7 @@ def _one_by_one(
     the others nothing."""
     comparison = Measurement(pair, [prompt], choices, Sampling(max_new_tokens=new_tokens, ignore_eos=ignore_eos))
     if card.is_tiny:  # a processor has no streams
-        pair.lanes["two-streams"] = Lanes(Lane(card.device), Lane(card.device), pair.draft)
+        pair.lanes = Lanes(card.device)
     audits: list[dict[str, Any]] = []
     for choice in choices:
         try:

@@ -41,7 +41,6 @@ from decoding.replay.confirming import run_all
 from decoding.replay.planning import AUTOREGRESSIVE, study
 from decoding.replay.planning_at_load import PlanInputs
 from decoding.replay.probing import probe
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.trace.accounting import answers_of
@@ -287,7 +286,9 @@ def ssd(pair: ModelPair, prompts: Sequence[PromptItem], sampling: Sampling, user
         alone, plain = (rows[choice.at(Load(count)).label] for choice in (AUTOREGRESSIVE, fixed))
         for own in (in_turn, *beside):
             row = rows[own.at(Load(count)).label]
-            prices = prepared_in([row], alone, simulated.costs, count)
+            branches = own.ahead and own.ahead.branches
+            prices = prepared_in([(branches, row["samples"])], alone["samples"], simulated.costs, count)
+            assert prices, "it prepares"
             said, hits = simulated.over_fixed(own, prices, count)
             expected = _corollary_16(row, plain, count)
             measured = paired(rows, own.settings, fixed.settings, Load(count))
@@ -320,8 +321,8 @@ class _Simulated:
 
     def over_fixed(self, own: Choice, prices: CostModel, users: int) -> tuple[float, float]:
         """Speed relative to the fixed lookahead, and hit rate."""
-        plan, placement = plan_of(own, self.pair.vocab, None), ANYTIME if self.pair.process_of(own) else IN_TURN
-        ahead = simulate_together(self.texts, plan, prices, users, placement)
+        plan, is_beside = plan_of(own, self.pair.vocab, None), self.pair.process_of(own) is not None
+        ahead = simulate_together(self.texts, plan, prices, users, is_beside)
         fixed = play(self.texts, self.fixed.sources(), self.costs, users)
         return ahead.tokens_per_s_device / fixed.tokens_per_s_device, ahead.hit_rate
 

@@ -41,7 +41,7 @@ from decoding.papers.settings import of_papers
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import MOST_USERS as MOST_USERS_ASKED
 from decoding.prices.fit import costs_from, drafting_is_clear, reading_cost, with_loads, with_mixes, with_trees
-from decoding.prices.fit_ahead import prepared_along
+from decoding.prices.fit_ahead import prepared_in
 from decoding.prices.machine_card import BadCard, Card, card_in_the_box, published, read_card
 from decoding.prompts import containers as prompt_containers
 from decoding.prompts import prompt as prompts
@@ -51,9 +51,8 @@ from decoding.prompts.prompt import PromptItem
 from decoding.prompts.rows import BrokenRow
 from decoding.replay import workload
 from decoding.replay.oracle import BEST as BEST_OF_SOURCES
-from decoding.replay.what_if.ahead import SsdTracks, Stood, ssd_tracks_of, stood, surer
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.simulation import RecordedComparison, Simulation, oracle, simulate
+from decoding.replay.what_if.simulation import AheadPrices, RecordedComparison, Simulation, oracle, simulate
 from decoding.ssd import memory
 from decoding.strategies import BASELINE, FORMER, STRATEGIES, current
 from decoding.trace.events import Event, Started, Verified, from_dict

@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Mapping
 from importlib import import_module
 from types import ModuleType
 
 SHARED = "base"  # the module that holds what a package's plug-ins share
 
 
-def modules_in(package: ModuleType) -> list[ModuleType]:
-    """Import the plug-ins in the order of their names."""
+def modules_in(package: ModuleType, parts: Mapping[str, str]) -> list[ModuleType]:
+    """Import the plug-ins in the order of their names. `parts` maps each name that a module must hold to what it is;
+    a module that lacks one is refused."""
     names = sorted(module.name for module in pkgutil.iter_modules(package.__path__) if module.name != SHARED)
-    return [_imported(f"{package.__name__}.{name}") for name in names]
+    found = [_imported(f"{package.__name__}.{name}") for name in names]
+    for module in found:
+        for part, meaning in parts.items():
+            if not hasattr(module, part):
+                raise ImportError(f"{module.__name__} lacks {part}, {meaning}. Add it, or move the file elsewhere.")
+    return found
 
 
 def _imported(name: str) -> ModuleType:

@@ -104,11 +104,9 @@ class Ours(Contestant):
 
     def _most(self, choice: Choice, load: Load, longest: int) -> int:
         """How many texts may be decoded at once: as many as the load asks for, if memory holds their caches. The
-        draft's process has its own, and so has a draft on a GPU of its own."""
-        pair, lanes = self._pair, self._pair.lanes_of(choice)
+        draft's process has its own."""
+        pair = self._pair
         runners = [pair.target, pair.draft, pair.draft if pair.process_of(choice) else None]
-        if lanes and lanes.runner is not pair.draft:
-            runners.append(lanes.runner)
         each: dict[torch.device, int] = defaultdict(int)  # bytes of one text
         for runner in filter(None, runners):
             each[runner.device] += runner.model.bytes_for(room_for(longest))
@@ -143,10 +141,8 @@ class Ours(Contestant):
         processes = [pair.process_of(choice) for choice in choices]
         check_ranked_together("beside" if p else pair.placement_of(c) for c, p in zip(choices, processes, strict=True))
         for choice, process in zip(choices, processes, strict=True):
-            lanes = pair.lanes_of(choice)
-            device = (
-                torch.device("cpu") if process else lanes.draft.device if lanes else (pair.draft or pair.target).device
-            )
+            pair.lanes_of(choice)  # refused before anything starts, if this machine has none
+            device = torch.device("cpu") if process else (pair.draft or pair.target).device
             check_branches(choice, pair.vocab, free_bytes(device))
         for process in filter(None, processes):
             process.begin()

@@ -21,13 +21,12 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.drafting.source import Words
 from decoding.errors import BadPair, BadStrategy
-from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.models.tokenizer_files import Tokenizer
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.chat.renderer import Renderer
 from decoding.ssd.transport.draft_process import DraftProcess, placed
-from decoding.ssd.transport.two_lanes import PLACEMENTS, Lanes, open_lanes
+from decoding.ssd.transport.two_lanes import PLACEMENT, Lanes, open_lanes
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.translated import TranslatedRunner
 
@@ -54,7 +53,7 @@ class ModelPair(Backend):
     draft_left_out: str = ""  # why a study runs on the target alone, though the pair has a draft
     renderer: Renderer | None = None  # of chat prompts, by the target's template
     servers: Reach = field(default_factory=Reach)  # servers that may be contestants
-    lanes: dict[str, Lanes] = field(default_factory=dict)  # those opened so far, by placement
+    lanes: Lanes | None = None  # once a choice works on two streams
     contestants: dict[str, Contestant] = field(default_factory=dict)  # those met so far, by their module's name
     _classifiers: dict[str, DraftClassifier] = field(default_factory=dict)
 
@@ -155,20 +154,11 @@ class ModelPair(Backend):
         """Return where the choice has its draft work. One processor core takes longer for a draft than a GPU for a
         whole target, so `auto` keeps the draft on the target's GPU."""
         placement = str(choice.params.get("placement", "in-turn"))
-        return "two-streams" if placement == "auto" and self.target.device.type == "cuda" else placement
+        return PLACEMENT if placement == "auto" and self.target.device.type == "cuda" else placement
 
     def lanes_of(self, choice: Choice) -> Lanes | None:
         """The queues that target and draft launch on, if one thread drives both at once."""
-        placement = self.placement_of(choice)
-        if placement in PLACEMENTS and placement not in self.lanes:
-            draft = self.require_draft(choice.label)
-            self.lanes[placement] = open_lanes(placement, self.target, draft, self._draft_on)
-        return self.lanes.get(placement)
-
-    def _draft_on(self, device: torch.device) -> ModelRunner:
-        assert self.draft_folder is not None
-        dtype = str(self.dtype).removeprefix("torch.")
-        own = self.require_draft("Preparing ahead")
-        context = own.inner.context if isinstance(own, TranslatedRunner) else own.context
-        draft = load(self.draft_folder, dtype=dtype, device=device, context=context).runner
-        return self.bridge.over(draft) if self.bridge else draft
+        if self.placement_of(choice) != PLACEMENT:
+            return None
+        self.lanes = self.lanes or open_lanes(self.target.device)
+        return self.lanes

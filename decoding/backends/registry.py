@@ -22,8 +22,7 @@ from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.beside import BesideExchange
 from decoding.ssd.transport.draft_process import DraftProcess, placed
-from decoding.ssd.transport.exchange import SsdDrafter
-from decoding.ssd.transport.here import ExchangeHere
+from decoding.ssd.transport.exchange import ExchangeHere, SsdDrafter
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.timing import Clock
 from decoding.vocabularies.bridge import Bridge

@@ -5,9 +5,7 @@ Standard library only, because the web process uses it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-from decoding.choice import Choice, choose, planned, renamed
+from decoding.choice import Choice, choose
 from decoding.strategies import STRATEGIES
 
 
@@ -22,18 +20,6 @@ def usual() -> list[Choice]:
     able = (STRATEGIES[slug] for slug in runnable() if STRATEGIES[slug].role in ("baseline", "ranked"))
     choices = (choose(each.slug, params) for each in able for params in each.usual or ({},))
     return [choice for choice in choices if choice.classifier is None]
-
-
-def judged_copies(predicted: Mapping[str, float]) -> dict[str, float]:
-    """Select the predicted speed-ups of choices that ask a classifier about copies, by their kind."""
-    able = {choice.kind for choice in planned() if choice.judges_copies}
-    return {kind: gain for name, gain in predicted.items() if (kind := renamed(name)) in able}
-
-
-def best_copy(predicted: Mapping[str, float]) -> float | None:
-    """Return the best speed-up that copies have without a classifier, where one is predicted."""
-    able = {f"best {slug}" for slug, each in STRATEGIES.items() if each.copies_only}
-    return max((gain for name, gain in predicted.items() if name in able), default=None)
 
 
 def lacks_draft(what: str) -> str:

@@ -188,7 +188,7 @@ def sample_from_events(
         hits=ahead,
         lost=next((verdict.lost for verdict in verdicts if verdict.lost), ""),
         load=choice.load,
-        timing=_timing(started, [event.end_ns for event in (*verdicts, *deliveries)]),
+        timing=_timing(started, [v.end_ns for v in verdicts] + [d.end_ns for d in deliveries]),
         delivered=sum(d.count for d in deliveries),
         is_spelled=bool(deliveries) and not any(d.tokens for d in deliveries),
         spent=None if reported else spent_in(events, choice.kind, copies=not choice.spec.needs_draft),

@@ -16,7 +16,6 @@ from decoding.papers.settings import AUTOREGRESSIVE, STATICS, Origin
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import with_preparing
 from decoding.replay.at_load import PlayedRequest, play
-from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.strategies import ssd
@@ -161,7 +160,8 @@ class SimulatedBatches(ByBatch):
         texts = choice.load.concurrency
         if choice.spec.prepares_ahead:
             plan = self.plan(choice)
-            requests = simulate_together(self.texts, plan, self.prices(choice), texts, ANYTIME, self.devices).requests
+            prices = self.prices(choice)
+            requests = simulate_together(self.texts, plan, prices, texts, beside=True, devices=self.devices).requests
         else:
             requests = play(self.texts, choice.sources(), self.costs, texts, drafts=choice.spec.needs_draft).requests
         return [*map(_speed, requests)]

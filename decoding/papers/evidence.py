@@ -18,7 +18,6 @@ from decoding.dice.sampling import Sampling
 from decoding.disco import training
 from decoding.disco.classifier import DraftClassifier
 from decoding.errors import Cancelled
-from decoding.measure.schedule import SampleKey
 from decoding.papers import batches
 from decoding.papers.batches import Ran, RunBatches, SimulatedBatches
 from decoding.papers.bootstrap import Estimate, median
@@ -39,24 +38,20 @@ from decoding.papers.settings import (
     TEMPERATURES,
 )
 from decoding.papers.shelf import Shelf
-from decoding.prices.cost_model import CostModel
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import CostModel, Counts
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside, undisturbed
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
-from decoding.replay.confirming import run_all
+from decoding.replay.confirming import Traces, run_all
 from decoding.replay.planning import RecordedSet
-from decoding.replay.ssd.playing import ANYTIME
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import samples_of_probe
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import disco, ssd, threshold
 from decoding.strategies.disco import RULES
-from decoding.trace.events import Event, EventSink, Recorder
 
 OnDone = Callable[[int], None]
-Traces = Mapping[str, Sequence[Sequence[Event]]]  # by label
 
 
 class Phase(NamedTuple):
@@ -361,19 +356,13 @@ class Evidence:
         every = [*{choice.label: choice for choice in choices}.values()]
 
         def make(on_done: OnDone) -> dict[str, Any]:
-            traces: dict[str, list[Sequence[Event]]] = {choice.label: [] for choice in every}
-
-            def sink_for(key: SampleKey) -> EventSink:
-                recorder = Recorder()
-                traces[key.choice.label].append(recorder.events)
-                return recorder
-
+            traces = Traces()
             rows = run_all(
                 self.pair,
                 self.prompts,
                 sampling,
                 every,
-                sink_for=sink_for,
+                sink_for=traces.sink_for,
                 on_progress=on_done,
                 cancelled=self.cancelled,
             )
@@ -390,7 +379,7 @@ class Evidence:
         texts = [recording.played for recording in self.texts_at(0.0).recordings]
         plans = {k: plan_of(batches.ahead_of(k, BRANCHES_EACH), self.pair.vocab, None) for k in lookaheads}
         return {
-            k: median([simulate([text], plan, self.prices, ANYTIME).tokens_per_s_device for text in texts])
+            k: median([simulate([text], plan, self.prices, beside=True).tokens_per_s_device for text in texts])
             for k, plan in plans.items()
         }
 

@@ -7,18 +7,64 @@ batch of one.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from operator import itemgetter
 from typing import Any, NamedTuple
 
-from decoding.prices.counts import Counts
-
 Line = Sequence[tuple[float, float]]  # points, by rising first value
 Table = Mapping[int, Line]  # by texts that share a pass: (rows of all of them, seconds)
 
 LATE = 8  # rows of a draft pass from which the price of one more is taken
+
+
+@dataclass
+class Counts:
+    """How often each kind of pass would run."""
+
+    tokens: int = 0
+    rounds: Counter[int] = field(default_factory=Counter)  # drafted tokens that the target judged -> number of rounds
+    accepted: int = 0
+    drafts: int = 0  # rounds in which the draft model ran
+    draft_passes: int = 0
+    catch_ups: int = 0  # first draft passes with two rows: the draft had not seen the last accepted token
+    late_rows: int = 0  # further rows of first draft passes, after rounds without one or a copy
+    mixed: int = 0  # rounds that weighed a copy against the draft model
+    trees: int = 0  # rounds whose draft was a tree
+    in_trees: int = 0  # drafted tokens of trees
+    parts: list[Counts] = field(default_factory=list, compare=False, repr=False)  # the counts of each record
+
+    @property
+    def target_passes(self) -> int:
+        return self.rounds.total()
+
+    @property
+    def drafted(self) -> int:
+        """Tokens drafted or copied, and judged."""
+        return sum(drafted * rounds for drafted, rounds in self.rounds.items())
+
+    def note(
+        self, drafted: int, accepted: int, passes: int, read: int, *, is_tree: bool, is_mixed: bool = False
+    ) -> None:
+        """Count a round. The first pass of the draft model read so many rows."""
+        self.rounds[drafted] += 1
+        self.accepted += accepted
+        self.mixed += is_mixed
+        if passes:
+            self.drafts += 1
+            self.draft_passes += passes
+            self.catch_ups += read > 1
+            self.late_rows += max(0, read - 2)
+        if is_tree:
+            self.trees += 1
+            self.in_trees += drafted
+
+    def add(self, part: Counts) -> None:
+        for name in vars(part).keys() - {"parts"}:
+            setattr(self, name, getattr(self, name) + getattr(part, name))
+        self.parts.append(part)
 
 
 class Context(NamedTuple):
@@ -28,10 +74,6 @@ class Context(NamedTuple):
     longest: float
     target: float | None  # None: unknown
     draft: float | None
-
-    def further(self, seconds: float, texts: float, tokens: float, each: float | None) -> float:
-        """Seconds of a pass that takes so many here, for texts with so many tokens before it."""
-        return max(seconds / 2, seconds + texts * (tokens - self.tokens) * (each or 0.0))
 
 
 @dataclass(frozen=True)
@@ -75,18 +117,13 @@ class CostModel:
 
     # Passes --------------------------------------------------------------------------------------------------------
 
-    def verify(self, texts: int, rows: float, context: float | None = None) -> float:
-        """Seconds of a verification of so many rows that so many texts share, which have so many tokens before it: as
-        many as when it was measured, if nothing is said or nobody knows what they cost."""
-        seconds = _on_table(self.target, self._target_sizes, texts, rows)
-        known = self.context
-        return known.further(seconds, texts, context, known.target) if known and context is not None else seconds
+    def verify(self, texts: int, rows: float) -> float:
+        """Seconds of a verification of so many rows that so many texts share."""
+        return _on_table(self.target, self._target_sizes, texts, rows)
 
-    def draft(self, texts: float, rows: float | None = None, context: float | None = None) -> float:
+    def draft(self, texts: float, rows: float | None = None) -> float:
         """Seconds of one pass of the draft model that so many texts share: with a row of each, if nothing is said."""
-        seconds = _on_table(self.steps, self._step_sizes, texts, texts if rows is None else rows)
-        known = self.context
-        return known.further(seconds, texts, context, known.draft) if known and context is not None else seconds
+        return _on_table(self.steps, self._step_sizes, texts, texts if rows is None else rows)
 
     def prepare(self, rows: float) -> float:
         """Seconds of one step of so many branches."""
@@ -174,14 +211,16 @@ class CostModel:
 
     def at(self, tokens: float) -> CostModel:
         """Return the prices for texts with so many tokens before a pass; the same if nobody knows what they cost."""
-        if not self.knows_context or (self.context and self.context.tokens == tokens):
+        known = self.context
+        if known is None or known.target is None or known.tokens == tokens:
             return self
-        return replace(
-            self,
-            target={size: [(n, self.verify(size, n, tokens)) for n, _ in line] for size, line in self.target.items()},
-            steps={size: [(n, self.draft(size, n, tokens)) for n, _ in line] for size, line in self.steps.items()},
-            context=self.context and self.context._replace(tokens=tokens),
-        )
+
+        def further(table: Table, each: float | None) -> Table:
+            added = (tokens - known.tokens) * (each or 0.0)
+            return {n: [(rows, max(s / 2, s + n * added)) for rows, s in line] for n, line in table.items()}
+
+        target, steps = further(self.target, known.target), further(self.steps, known.draft)
+        return replace(self, target=target, steps=steps, context=known._replace(tokens=tokens))
 
     @property
     def knows_context(self) -> bool:

@@ -12,8 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
-from decoding.prices.cost_model import Context, CostModel, Line
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import Context, CostModel, Counts, Line
 from decoding.trace.accounting import Round, rounds
 from decoding.trace.events import Event, Finished, Started, Verified
 

@@ -14,13 +14,12 @@ from typing import Any
 
 from decoding.prices.cost_model import CostModel, Line
 from decoding.prices.fit import fitted, grouped
-from decoding.trace.accounting import Round, answers_of, count, rounds
+from decoding.trace.accounting import Round, answers_of, rounds
 from decoding.trace.answers import MODEL
-from decoding.trace.events import Anticipated, Drafted, Event, Verified
+from decoding.trace.events import Anticipated, Event
 
 Counted = Mapping[str, Any]  # counts of a sample
-Row = Mapping[str, Any]  # of a report
-Traces = Sequence[Sequence[Event]]
+Samples = Sequence[Mapping[str, Any]]  # numbers of the samples of a run
 
 
 # One text -------------------------------------------------------------------------------------------------------------
@@ -29,66 +28,52 @@ Traces = Sequence[Sequence[Event]]
 def prices_beside(single: CostModel, ssd: Iterable[Sequence[Event]]) -> CostModel:
     """Measure prices on samples of SSD as it is to be simulated: two models at once may each run slower than alone.
     `single` gives the price of a verification by its rows. The answers include their messages."""
-    seen = _Seen()
+    firsts, later = list[Round](), list[Round]()  # a text's first round finds cold caches
     for trace in ssd:
-        seen.read(trace)
-    judged = [(each.verifying_s, single.verify(1, len(each.draft.tokens) + 1)) for each in seen.rounds if each.draft]
+        first, *others = rounds(trace)
+        firsts.append(first)
+        later += others
+    prepared = [(each, each.beside) for each in later if each.draft and each.beside]
+    judged = [(each.verifying_s, single.verify(1, len(each.draft.tokens) + 1)) for each in later if each.draft]
     slower = sum(seconds for seconds, _ in judged) / sum(usual for _, usual in judged)
-    drafts = [(each.draft, each.working_s) for each in seen.rounds if each.draft]
+    drafts = [(each.draft, each.working_s) for each in later if each.draft]
     # A hit that went on alone is left out: it had some of its tokens already.
     by_model = [(draft.passes, seconds) for draft, seconds in drafts if draft.passes and draft.source != "hit"]
     per_token, per_draft = fitted(grouped(by_model), statistics.fmean)
-    opening = _mean(seen.opened[False])
-    taking = _mean([each.asking_s for each in seen.rounds if each.was_ready])
-    others = [each for each in seen.rounds if not each.was_ready]
+    opening, opening_read = (
+        _mean([beside.opening_ns * 1e-9 for each, beside in prepared if each.is_read is is_read])
+        for is_read in (False, True)
+    )
+    taking = _mean([each.asking_s for each in later if each.was_ready])
+    others = [each for each in later if not each.was_ready]
     # The last round's preparation is not in the trace, so in turn its time would look like settling.
-    settling = _mean([each.settling_s for each in seen.rounds if each.beside or not each.draft])
+    settling = _mean([each.settling_s for each in later if each.beside or not each.draft])
     found = replace(
         single,
         target={1: [(rows, slower * seconds) for rows, seconds in single.target[1]]},
         steps={1: [(1, per_token)]},
         begin=[(1, per_draft)],
         rest=[(1, settling)],
-        branches=seen.steps(),
+        branches=_steps([beside for _, beside in prepared]),
         opening=opening,
-        opening_read=_mean(seen.opened[True]) or opening,
+        opening_read=opening_read or opening,
         taking=taking,
         answer=_mean([each.working_s for each in others if each.draft and not each.draft.passes]) or taking,
-        turning=_mean(seen.turnings),
+        turning=_mean([each.turning_s for each, _ in prepared]),
     )
-    return replace(found, start=_mean([_more(first, found) for first in seen.firsts]))
+    return replace(found, start=_mean([_more(first, found) for first in firsts]))
 
 
-class _Seen:
-    """Observations of all rounds except each text's first one, which finds cold caches."""
-
-    def __init__(self) -> None:
-        self.firsts: list[Round] = []
-        self.rounds: list[Round] = []
-        self.prepared: list[Anticipated] = []
-        self.opened: dict[bool, list[float]] = {False: [], True: []}  # by whether the draft had been read
-        self.turnings: list[float] = []
-
-    def read(self, trace: Sequence[Event]) -> None:
-        first, *later = rounds(trace)
-        self.firsts.append(first)
-        self.rounds += later
-        for each in later:
-            if each.draft and each.beside:
-                self.prepared.append(each.beside)
-                self.opened[each.is_read].append(each.beside.opening_ns * 1e-9)
-                self.turnings.append(each.turning_s)
-
-    def steps(self) -> Line:
-        """Seconds of a step by its branches: all time by all steps. A draft that looks for the verdict makes as many
-        steps as there is time for, so times by numbers of steps lie on no line."""
-        spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
-        for event in self.prepared:
-            if event.passes > 1:
-                both = spent[sum(event.fanout)]
-                both[0] += (event.busy_ns - event.opening_ns) * 1e-9
-                both[1] += event.passes - 1
-        return sorted((branches, seconds / steps) for branches, (seconds, steps) in spent.items()) or [(1, 0.0)]
+def _steps(prepared: Iterable[Anticipated]) -> Line:
+    """Seconds of a step by its branches: all time by all steps. A draft that looks for the verdict makes as many steps
+    as there is time for, so times by numbers of steps lie on no line."""
+    spent: dict[int, list[float]] = defaultdict(lambda: [0.0, 0.0])
+    for event in prepared:
+        if event.passes > 1:
+            both = spent[sum(event.fanout)]
+            both[0] += (event.busy_ns - event.opening_ns) * 1e-9
+            both[1] += event.passes - 1
+    return sorted((branches, seconds / steps) for branches, (seconds, steps) in spent.items()) or [(1, 0.0)]
 
 
 def _more(first: Round, prices: CostModel) -> float:
@@ -105,20 +90,16 @@ def _mean(seconds: Sequence[float]) -> float:
 # Several texts: both models share the memory, and one question asks for the drafts of all ----------------------------
 
 
-def prepared_in(rows: Sequence[Row], undrafted: Row, costs: CostModel, users: int) -> CostModel:
-    """Add the prices of preparing, from the rows of runs with so many users. `undrafted` is autoregressive's, from the
-    same minutes: what slowed that down slowed all of them down."""
+def prepared_in(
+    runs: Iterable[tuple[int | None, Samples]], undrafted: Samples, costs: CostModel, users: int
+) -> CostModel | None:
+    """Add the prices of preparing, from runs with so many users, each with its branches, None where their number was
+    left open. `undrafted` is autoregressive's run of the same minutes: what slowed that down slowed all of them down.
+    Return None if nothing was prepared."""
     drift = _slowed(undrafted, costs, users)
-    runs = [(_branches_in(row), counted(row), _slowed(row, costs, users) / drift) for row in rows]
-    return with_preparing(costs, runs, users, drift)
-
-
-def prepared_along(runs: Sequence[tuple[int | None, Traces]], costs: CostModel, users: int) -> CostModel | None:
-    """Add the prices of preparing, from the traces of runs with so many users, each with its branches, None where their
-    number was left open. `costs` are of the same comparison. Return None if nothing was prepared."""
-    hits = [(n, [*filter(None, map(count, traces))], _slowed_in(traces, costs, users)) for n, traces in runs]
-    prepared = [run for run in hits if any(one["passes"] for one in run[1])]
-    return with_preparing(costs, prepared, users) if prepared else None
+    found = [(n, [*filter(None, (one["hits"] for one in of))], _slowed(of, costs, users) / drift) for n, of in runs]
+    prepared = [run for run in found if any(one["passes"] for one in run[1])]
+    return with_preparing(costs, prepared, users, drift) if prepared else None
 
 
 def with_preparing(
@@ -143,19 +124,10 @@ def undisturbed(costs: CostModel, prices: CostModel, single: CostModel) -> CostM
     return replace(costs, branches=prices.branches, slower=slower, delay=_delay(slower, 1.0), answer=prices.answer)
 
 
-def counted(row: Row) -> list[Counted]:
-    return [hits for sample in row["samples"] if (hits := sample["hits"])]
-
-
 def pass_seconds(found: Sequence[Counted]) -> float:
     """Mean seconds of one pass that prepared, from samples' counts."""
     busy_ns: int = sum(hits["busy_ns"] for hits in found)
     return busy_ns * 1e-9 / sum(int(hits["passes"]) for hits in found)
-
-
-def _branches_in(row: Row) -> int | None:
-    branches = row["params"]["branches"]
-    return None if isinstance(branches, str) else int(branches)
 
 
 def _rows_of(found: Sequence[Counted]) -> float:
@@ -191,20 +163,9 @@ def _answering(found: Sequence[Counted], costs: CostModel, users: int, drift: fl
     return max(0.0, answers.answering_ns * 1e-9 / rounds / drift - drafting)
 
 
-def _slowed(row: Row, costs: CostModel, users: int) -> float:
-    """How many times as long as by the costs its verifications took."""
-    rounds: int = row["num_target_passes"]
-    took_ns: int = sum(sample["verify_ns"] for sample in row["samples"])
-    return _ratio(took_ns / rounds, (row["num_draft_tokens"] or 0) / rounds, costs, users)
-
-
-def _slowed_in(traces: Traces, costs: CostModel, users: int) -> float:
-    verdicts = [event for trace in traces for event in trace if isinstance(event, Verified) and event.round > 1]
-    drafted = sum(event.verified for trace in traces for event in trace if isinstance(event, Drafted))
-    rounds = sum(isinstance(event, Verified) for trace in traces for event in trace)
-    took_ns = statistics.median(event.end_ns - event.start_ns for event in verdicts)
-    return _ratio(took_ns, drafted / rounds, costs, users)
-
-
-def _ratio(took_ns: float, drafted: float, costs: CostModel, users: int) -> float:
-    return took_ns * 1e-9 / costs.verify(users, round(users * (1 + drafted)))
+def _slowed(samples: Samples, costs: CostModel, users: int) -> float:
+    """How many times as long as by the costs the verifications of a run took."""
+    rounds: int = sum(one["num_target_passes"] for one in samples)
+    drafted = sum(one["num_draft_tokens"] or 0 for one in samples) / rounds
+    took_ns: int = sum(one["verify_ns"] for one in samples)
+    return took_ns * 1e-9 / rounds / costs.verify(users, round(users * (1 + drafted)))

@@ -3,7 +3,7 @@ Standard library only."""
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -37,7 +37,19 @@ class PlayedRun:
     @property
     def tokens_per_s_device(self) -> float:
         """Little's law, as in `measure.latency`."""
-        return self.users * sum(r.tokens for r in self.requests) / sum(r.end for r in self.requests)
+        return self.users * sum(r.tokens for r in self.requests) / self.seconds
+
+    @property
+    def seconds(self) -> float:
+        """Times of all requests."""
+        return sum(request.end for request in self.requests)
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Share of hits in the verdicts that a prepared draft followed; None if no verdict was."""
+        sources = Counter(one.source for request in self.requests for one in request.rounds)
+        asked = sources["hit"] + sources["miss"]
+        return sources["hit"] / asked if asked else None
 
 
 def play(

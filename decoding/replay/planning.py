@@ -9,28 +9,32 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import MappingProxyType
 
+import torch
 from torch import Tensor
 
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, by_kind, choose, parse_choices, planned
 from decoding.core.loop import never
+from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
-from decoding.disco.recording import Recording
+from decoding.disco.recording import Recording, record, undrafted
 from decoding.drafting.records import Record, RecordedText, Seen
 from decoding.drafting.source import WORDS, Chain, Sight, Source, Words, no_words
 from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
-from decoding.prices.cost_model import CostModel
-from decoding.prices.counts import Counts
+from decoding.measure.comparison import Measurement
+from decoding.measure.schedule import SampleKey
+from decoding.prices.cost_model import CostModel, Counts
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.player import copied_record, replay
 from decoding.replay.workload import settings
-from decoding.replay.writing import record_texts
 from decoding.strategies import BASELINE, STRATEGIES, heuristic, oracle, suffix
 from decoding.strategies import static as static_strategy
 from decoding.strategies.disco import RULES, THRESHOLDS, Priced
+from decoding.trace.events import Recorder
+from decoding.vocabularies.shared import require_scores
 
 CAP = LONGEST  # longest draft that is considered
 Rows = Sequence[Sequence[Sequence[float]]]  # indexed by recording, position where the round starts, token of the round
@@ -39,6 +43,12 @@ LOOKS: Mapping[str, Callable[[Tensor], Tensor]] = {  # at the static features of
     "lead": features.lead,
     "peak": features.peak,
 }
+
+
+# If the dice fix the text, any strategy writes it, and WRITER is fast. Under ratio dice nearly every token must be
+# drafted and judged, so DEEP_WRITER drafts long.
+WRITER, DEEP_WRITER = (choose(static_strategy.STRATEGY.slug, {"lookahead": lookahead}) for lookahead in (3, 20))
+COPIER = choose(suffix.STRATEGY.slug)  # writes the texts of a target alone: fast where they repeat
 
 
 @dataclass(frozen=True)
@@ -174,13 +184,44 @@ def study(
     cancelled: Callable[[], bool] = never,
     texts: Mapping[str, Sequence[int]] = MappingProxyType({}),
 ) -> RecordedSet:
-    """Write every prompt's text once and record the draft along it. Replays of rules that look at tokens need `tails`;
-    training does not. Under ratio dice each strategy has its own text; the recorded one is as likely as any, so replays
-    give the average costs of a run. `texts` are those that a run of the same settings wrote. If the pair has no draft,
-    only the texts are recorded: copies need no more."""
-    depth = CAP if tails else 0
-    recordings = record_texts(pair, prompts, sampling, depth, texts=texts, on_progress=on_progress, cancelled=cancelled)
-    return RecordedSet(recordings, pair.tokenizer.decode, is_undrafted=pair.draft is None)
+    """Write every prompt's text once and record the draft along it; fewer after a cancellation. An unusable prompt is
+    refused before any text is written. Replays of rules that look at tokens need `tails`; training does not. Under
+    ratio dice each strategy has its own text; the recorded one is as likely as any, so replays give the average costs
+    of a run. `texts`, by prompt, are those that a run of the same settings wrote. If the pair has no draft, only the
+    texts are recorded: copies need no more."""
+    if pair.bridge:
+        require_scores(pair.bridge.method, "A recording")
+    writer = (WRITER if sampling.fixes_the_text else DEEP_WRITER) if pair.draft else COPIER
+    comparison = Measurement(pair, prompts, [writer], sampling, cancelled=cancelled)
+    for prompt in prompts:
+        comparison.tokens(prompt)
+    found: list[Recording] = []
+    for prompt in prompts:
+        text = texts.get(prompt.id) or comparison.decode(SampleKey(writer, prompt, 0), Recorder()).tokens
+        if cancelled():
+            break  # the text is incomplete
+        found.append(_recorded(comparison, prompt, text, CAP if tails else 0))
+        on_progress(len(found))
+    return RecordedSet(found, pair.tokenizer.decode, is_undrafted=pair.draft is None)
+
+
+@torch.inference_mode()
+def _recorded(comparison: Measurement, prompt: PromptItem, text: Sequence[int], depth: int) -> Recording:
+    pair, sampling, tokens = comparison.models, comparison.sampling, comparison.tokens(prompt)
+    end_tokens = frozenset[int]() if sampling.ignore_eos else pair.end_tokens
+    if pair.draft is None:
+        return undrafted(prompt.id, tokens, text, sampling.max_new_tokens, end_tokens)
+    return record(
+        prompt.id,
+        tokens,
+        text,
+        draft=pair.draft,
+        dice=dice_for(sampling, pair.vocab, comparison.seed(prompt, 0)),
+        end_tokens=end_tokens,
+        max_new_tokens=sampling.max_new_tokens,
+        tail_depth=depth,
+        judge=None if sampling.fixes_the_text else pair.target,
+    )
 
 
 def static(lookahead: int) -> Choice:

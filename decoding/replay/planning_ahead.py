@@ -32,15 +32,16 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import counted
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prompts.prompt import PromptItem
+from decoding.replay.at_load import PlayedRun
+from decoding.replay.confirming import Traces, run_all
 from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet
 from decoding.replay.player import replay
-from decoding.replay.probing import short_runs, typical
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN, Placement, Simulated
+from decoding.replay.probing import typical
 from decoding.replay.ssd.simulator import simulate
 from decoding.replay.workload import AGAIN, COARSE, planned_ahead
 from decoding.ssd.memory import needed_by
 from decoding.ssd.speculator.speculator import plan_of
-from decoding.ssd.transport.two_lanes import PLACEMENTS
+from decoding.ssd.transport.two_lanes import PLACEMENT
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Event, Finished, Started
 
@@ -89,11 +90,10 @@ class Simulating:
         """Some texts of every part of the prompts, as many as are simulated within seconds."""
         return self.study.few(MOST_TOKENS, self.classifier)
 
-    def placement(self, choice: Choice) -> Placement:
+    def is_beside(self, choice: Choice) -> bool:
         """Return whether the models work at once: on devices of their own, or on two streams of one. How much they slow
         each other there is in the prices, which are measured in that placement."""
-        is_at_once = self.pair.process_of(choice) or self.pair.placement_of(choice) in PLACEMENTS
-        return ANYTIME if is_at_once else IN_TURN
+        return bool(self.pair.process_of(choice)) or self.pair.placement_of(choice) == PLACEMENT
 
     def fits(self, choice: Choice) -> bool:
         """Whether its branches fit into memory now."""
@@ -117,9 +117,9 @@ class Simulating:
         """Seconds that autoregressive takes for these texts, at the costs without preparation."""
         return self.costs.seconds(replay(texts, AUTOREGRESSIVE.sources()))
 
-    def simulated(self, choice: Choice, prices: CostModel, texts: Sequence[RecordedText]) -> Simulated:
+    def simulated(self, choice: Choice, prices: CostModel, texts: Sequence[RecordedText]) -> PlayedRun:
         plan = plan_of(choice, self.pair.vocab, self.classifier)
-        return simulate(texts, plan, prices, self.placement(choice))
+        return simulate(texts, plan, prices, self.is_beside(choice))
 
     def choice(self, strategy: Strategy, params: Settings) -> Choice:
         placed = {"placement": "beside"} if has_both_placements(self.pair) else {}
@@ -127,13 +127,22 @@ class Simulating:
 
     def run(self, choices: Sequence[Choice], runs: ShortRuns) -> CorrectedPrices:
         """Run the choices and autoregressive shortly, prompt by prompt, and add their traces to `runs`."""
-        tried = [AUTOREGRESSIVE, *choices]
-        for choice, events in short_runs(self.pair, self.prompts, self.sampling, tried, self.cancelled):
-            if self.cancelled():
-                raise _Cancelled
-            (runs.undrafted if choice == AUTOREGRESSIVE else runs.ahead).append(events)
-            self._done += 1
-            self.on_progress(self._done)
+        tried, prompts, traces, before = [AUTOREGRESSIVE, *choices], typical(self.prompts), Traces(), self._done
+        run_all(
+            self.pair,
+            prompts,
+            self.sampling,
+            tried,
+            sink_for=traces.sink_for,
+            on_progress=lambda done: self.on_progress(before + done),
+            cancelled=self.cancelled,
+        )
+        if self.cancelled():
+            raise _Cancelled
+        self._done += len(tried) * len(prompts)
+        runs.undrafted += traces.pop(AUTOREGRESSIVE.label)
+        for own in traces.values():
+            runs.ahead += own
         return CorrectedPrices(prices_beside(self.costs, runs.ahead), runs.drift(self.costs))
 
 

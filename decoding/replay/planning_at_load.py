@@ -15,7 +15,7 @@ from typing import Any
 
 from decoding.backends.joint_probing import Probing
 from decoding.backends.pair import ModelPair
-from decoding.choice import Choice, choose, planned
+from decoding.choice import Choice, choose
 from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
@@ -25,7 +25,7 @@ from decoding.disco.judging import CopyJudge
 from decoding.drafting.strategy import EngineSetting, Strategy
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit_ahead import counted, prepared_in
+from decoding.prices.fit_ahead import prepared_in
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.at_load import PlayedRun, play
 from decoding.replay.confirming import run_all
@@ -33,7 +33,7 @@ from decoding.replay.planning import AUTOREGRESSIVE, Prediction, RecordedSet, be
 from decoding.replay.planning_ahead import Simulating, spread
 from decoding.replay.probing import typical
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.workload import SHOWN, lacks, planned_ahead
+from decoding.replay.workload import SHOWN, planned_ahead, settings
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import BASELINE
 from decoding.strategies import schedule as schedule_strategy
@@ -81,7 +81,7 @@ def _simulated(made: Simulating, strategy: Strategy, costs: CostModel, users: in
     if opening and (prices := _prepared_costs(made, spread(opening, RUNS), costs, users)):
         for choice in grid:
             plan = plan_of(choice, made.pair.vocab, made.classifier)
-            found = simulate_together(made.texts, plan, prices, users, made.placement(choice))
+            found = simulate_together(made.texts, plan, prices, users, made.is_beside(choice))
             yield choice, found.tokens_per_s_device
 
 
@@ -97,35 +97,24 @@ def _prepared_costs(made: Simulating, choices: Sequence[Choice], costs: CostMode
     found = run_all(made.pair, typical(made.prompts), made.sampling, asked, cancelled=made.cancelled)
     if made.cancelled():
         return None
-    undrafted, *rows = (found[choice.label] for choice in asked)
-    rows = [row for row in rows if counted(row)]
-    return prepared_in(rows, undrafted, costs, users) if rows else None
+    undrafted, *own = (found[choice.label]["samples"] for choice in asked)
+    branches = (choice.ahead.branches if choice.ahead else None for choice in choices)
+    return prepared_in(zip(branches, own, strict=True), undrafted, costs, users)
 
 
 def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[Prediction]]:
-    """Predict every setting of every grid for each number of users, fastest first. Bounds are left out: an oracle peeks
-    at each text alone."""
+    """Predict every setting of every grid for each number of users, fastest first."""
     found: dict[int, list[Prediction]] = {}
+    has_classifier, judges_copies = material.classifier is not None, material.judge is not None
+    tried = settings(has_classifier, judges_copies, is_undrafted=material.study.is_undrafted, at_load=True)
+    choices = [AUTOREGRESSIVE, *tried]
     for count in users:
         undrafted = material.run(AUTOREGRESSIVE, count).tokens_per_s_device
-        runs = [(choice, material.run(choice, count).tokens_per_s_device) for choice in _settings(material)]
+        runs = [(choice, material.run(choice, count).tokens_per_s_device) for choice in choices]
         runs += material.prepared(count)
         rows = [Prediction(choice.at(Load(count)), speed, speed / undrafted) for choice, speed in runs]
         found[count] = sorted(rows, key=lambda row: -row.tokens_per_s)
     return found
-
-
-def _settings(material: PlanInputs) -> Iterator[Choice]:
-    has = {
-        "has_classifier": material.classifier is not None,
-        "judges_copies": material.judge is not None,
-        "is_undrafted": material.study.is_undrafted,
-    }
-    yield AUTOREGRESSIVE
-    for choice in planned():
-        is_played = choice.spec.can_replay and choice.spec.role == "ranked"
-        if is_played and not lacks(choice, **has):
-            yield choice
 
 
 def worth_running(found: Mapping[int, Sequence[Prediction]], most: int) -> list[str]:

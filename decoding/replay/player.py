@@ -35,8 +35,7 @@ from decoding.drafting.source import (
 )
 from decoding.drafting.tree_shapes import TreeShape
 from decoding.errors import BadStrategy
-from decoding.prices.cost_model import CostModel
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import CostModel, Counts
 from decoding.trace.events import Origin
 
 

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, cycle, islice, product
+from itertools import cycle, islice, product
 
 import torch
 
@@ -18,7 +18,7 @@ from decoding.backends.pair import ModelPair
 from decoding.backends.serving import TextCaches
 from decoding.choice import Choice, choose
 from decoding.core.ending import Ending
-from decoding.core.loop import OnProgress, decode, never, unheard
+from decoding.core.loop import OnProgress, decode, unheard
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
@@ -182,21 +182,6 @@ class Timed(Chain, Feature):
 
     def judged(self, judgement: Judgement) -> None:
         self._source.judged(judgement)
-
-
-def short_runs(
-    pair: ModelPair,
-    prompts: Sequence[PromptItem],
-    sampling: Sampling,
-    choices: Sequence[Choice],
-    cancelled: Callable[[], bool] = never,
-) -> Iterator[tuple[Choice, list[Event]]]:
-    """Run choices on a few prompts, prompt by prompt, and yield the events of each sample."""
-    comparison = Measurement(pair, typical(prompts), choices, sampling, cancelled=cancelled)
-    pair.begin(choices)
-    comparison.warm_up()
-    for key in chain.from_iterable(comparison.schedule()):
-        yield key.choice, _traced(comparison, key.prompt, key.choice)
 
 
 def _traced(comparison: Measurement, prompt: PromptItem, choice: Choice) -> list[Event]:

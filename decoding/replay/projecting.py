@@ -7,7 +7,6 @@ one row; the card's draft steps are scaled to it. One text at a time.
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
@@ -27,7 +26,6 @@ from decoding.prices.machine_card import Card
 from decoding.replay.at_load import play
 from decoding.replay.planning import AUTOREGRESSIVE, RecordedSet
 from decoding.replay.planning_ahead import spread
-from decoding.replay.ssd.playing import ANYTIME, IN_TURN
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.workload import lacks
 from decoding.ssd.speculator.speculator import plan_of
@@ -199,9 +197,8 @@ class ProjectionInputs:
         costs = self.on(card).costs
         if choice.spec.prepares_ahead:
             plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
-            placement = ANYTIME if card.draft_devices else IN_TURN
-            prices = prepared_at(costs, batch)
-            played = simulate_together(self.texts, plan, prices, batch, placement, shares_branches=False)
+            is_beside, prices = card.draft_devices > 0, prepared_at(costs, batch)
+            played = simulate_together(self.texts, plan, prices, batch, is_beside, shares_branches=False)
             return played.tokens_per_s_device / batch
         return play(self.texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
 
@@ -222,22 +219,25 @@ def project(
     cancelled: Callable[[], bool] = never,
 ) -> list[dict[str, Any]]:
     """Project the best setting of each strategy at each batch size of the card, fastest first."""
-    settings, card = {BASELINE: [AUTOREGRESSIVE], **material.settings(fixes_the_text)}, material.on(card)
-    due, done, found = len(card.batches) * sum(map(len, settings.values())), 0, list[dict[str, Any]]()
+    kinds, card = [[AUTOREGRESSIVE], *material.settings(fixes_the_text).values()], material.on(card)
+    due, done, found = len(card.batches) * len(kinds), 0, list[dict[str, Any]]()
     for batch in card.batches:
         undrafted = material.speed(AUTOREGRESSIVE, card, batch)
         rows = []
-        for choices in filter(None, settings.values()):
-            speeds: dict[str, tuple[float, Choice]] = {}
-            for choice in choices:
-                if cancelled():
-                    return found
-                speeds[choice.label] = material.speed(choice, card, batch), choice
-                on_progress(done := done + 1, due)
-            speed, best = max(speeds.values(), key=lambda pair: pair[0])
+        for choices in kinds:
+            if cancelled():
+                return found
+            best, speed = _fastest(material, card, batch, choices)
             rows.append(_row(best, card, batch, speed, undrafted))
+            on_progress(done := done + 1, due)
         found += sorted(rows, key=lambda row: -row["tokens_per_s"])
     return found
+
+
+def _fastest(material: ProjectionInputs, card: Card, batch: int, choices: Iterable[Choice]) -> tuple[Choice, float]:
+    """Return the fastest of these choices, and its tokens per second of each text."""
+    speeds = ((choice, material.speed(choice, card, batch)) for choice in choices)
+    return max(speeds, key=lambda pair: pair[1])
 
 
 def _row(choice: Choice, card: Card, batch: int, speed: float, undrafted: float) -> dict[str, Any]:
@@ -276,27 +276,20 @@ def draw_map(
     cards = {price: material.on(priced(card, price)) for price in PRICES}
     for wanted in ACCEPTANCES:
         there = replace(material, texts=with_acceptance(material.texts, wanted))
-        settings = [spread(choices, TRIED) for choices in there.settings(fixes_the_text).values()]
+        kinds = [spread(choices, TRIED) for choices in there.settings(fixes_the_text).values()]
         for price, at_price in cards.items():
             if cancelled():
                 return found
-            best = _best(there, at_price, itertools.chain([AUTOREGRESSIVE], *settings))
-            first, undrafted = max(best.values(), key=lambda pair: pair[0])[1], best[BASELINE][0]
-            speedups = {slug: speed / undrafted for slug, (speed, _) in best.items()}
+            best: dict[str, tuple[Choice, float]] = {}
+            for choice, speed in (_fastest(there, at_price, 1, choices) for choices in ([AUTOREGRESSIVE], *kinds)):
+                if choice.strategy not in best or speed > best[choice.strategy][1]:
+                    best[choice.strategy] = choice, speed
+            first, undrafted = max(best.values(), key=lambda pair: pair[1])[0], best[BASELINE][1]
+            speedups = {slug: speed / undrafted for slug, (_, speed) in best.items()}
             field = {"price": price, "acceptance": wanted, "best": first.strategy, "label": first.label}
             found.append({**field, "speedups": speedups})
             on_progress(len(found), due)
     return found
-
-
-def _best(material: ProjectionInputs, card: Card, choices: Iterable[Choice]) -> dict[str, tuple[float, Choice]]:
-    """The fastest setting of each strategy, for one text."""
-    best: dict[str, tuple[float, Choice]] = {}
-    for choice in choices:
-        speed = material.speed(choice, card, 1)
-        if choice.strategy not in best or speed > best[choice.strategy][0]:
-            best[choice.strategy] = speed, choice
-    return best
 
 
 def priced(card: Card, share: float) -> Card:

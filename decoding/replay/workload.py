@@ -35,10 +35,16 @@ def lacks(choice: Choice, *, has_classifier: bool, judges_copies: bool, is_undra
     return ""
 
 
-def settings(has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False) -> Iterator[Choice]:
-    """Settings that a plan predicts by replay."""
+def settings(
+    has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False, at_load: bool = False
+) -> Iterator[Choice]:
+    """Settings that a plan predicts by replay: for one user without those that price rounds of several texts, at load
+    without bounds, as an oracle peeks at each text alone."""
     has = {"has_classifier": has_classifier, "judges_copies": judges_copies, "is_undrafted": is_undrafted}
-    return (one for one in planned() if one.spec.can_replay and not one.spec.prices_rounds and not lacks(one, **has))
+    for one in planned():
+        is_played = one.spec.role == "ranked" if at_load else not one.spec.prices_rounds
+        if one.spec.can_replay and is_played and not lacks(one, **has):
+            yield one
 
 
 def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False) -> set[str]:

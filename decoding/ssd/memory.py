@@ -10,7 +10,6 @@ from decoding.errors import OutOfMemory
 GIB = 1 << 30
 ROWS = 2  # kept of each drafted token: its scores, and what the dice or Saguaro sampling make of them
 WIDTH = 4  # bytes of a score
-REMEDY = "Use fewer branches or shorter drafts."
 
 
 def needed_by(choice: Choice, vocab: int) -> int:
@@ -19,19 +18,14 @@ def needed_by(choice: Choice, vocab: int) -> int:
     return ROWS * WIDTH * branches * steps * vocab
 
 
-def what_for(choice: Choice, vocab: int) -> str:
-    """Begin a sentence that says how much is needed and for what."""
-    branches, steps = _widest(choice)
-    return (
-        f"{choice.label} needs at least {needed_by(choice, vocab) / GIB:.1f} GiB for the scores of "
-        f"{branches} branches of {steps} tokens, {vocab} each"
-    )
-
-
 def check_branches(choice: Choice, vocab: int, free: int) -> None:
-    if needed_by(choice, vocab) > free:
+    needed = needed_by(choice, vocab)
+    if needed > free:
+        branches, steps = _widest(choice)
         raise OutOfMemory(
-            f"{what_for(choice, vocab)}, and {free / GIB:.1f} GiB are free where the draft works. {REMEDY}"
+            f"{choice.label} needs at least {needed / GIB:.1f} GiB for the scores of {branches} branches of {steps} "
+            f"tokens, {vocab} each, and {free / GIB:.1f} GiB are free where the draft works. Use fewer branches or "
+            "shorter drafts."
         )
 
 

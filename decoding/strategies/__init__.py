@@ -18,6 +18,8 @@ from decoding.drafting.strategy import Strategy
 from decoding.errors import BadStrategyModule
 from decoding.scan import modules_in
 
+PARTS = {"STRATEGY": "a Strategy(…)"}
+
 for folder in filter(None, os.environ.get("DRAFTHOUSE_STRATEGIES", "").split(os.pathsep)):
     if not Path(folder).is_dir():
         raise BadStrategyModule(
@@ -31,7 +33,7 @@ for folder in filter(None, os.environ.get("DRAFTHOUSE_STRATEGIES", "").split(os.
 
 
 def _strategy(module: ModuleType) -> Strategy:
-    found, name = getattr(module, "STRATEGY", None), module.__name__.rpartition(".")[2]
+    found, name = module.STRATEGY, module.__name__.rpartition(".")[2]
     if not isinstance(found, Strategy):
         raise BadStrategyModule(f"{module.__name__} lacks STRATEGY, a Strategy(…).")
     if found.slug.replace("-", "_") != name:
@@ -65,7 +67,7 @@ def _baseline() -> str:
     return slugs[0]
 
 
-STRATEGIES = _only([*map(_strategy, modules_in(sys.modules[__name__])), *contestants.specs()])
+STRATEGIES = _only([*map(_strategy, modules_in(sys.modules[__name__], PARTS)), *contestants.specs()])
 FORMER = {former.slug: (slug, former) for slug, strategy in STRATEGIES.items() for former in strategy.formerly}
 BASELINE = _baseline()
 

@@ -27,10 +27,9 @@ PLACEMENT = Param(
     "placement",
     "choice",
     "auto",
-    "where the draft works: beside the target on a core of its own, on another GPU than the target (two-gpus; in a "
-    "service only after up --gpus-per-worker 2), on the same GPU on a stream of its own (two-streams), or in turn with "
-    "it; auto: two-streams on a GPU, and elsewhere beside where there are two cores",
-    choices=("auto", "beside", "in-turn", "two-gpus", "two-streams"),
+    "where the draft works: beside the target on a core of its own, on the target's GPU on a stream of its own "
+    "(two-streams), or in turn with it; auto: two-streams on a GPU, and elsewhere beside where there are two cores",
+    choices=("auto", "beside", "in-turn", "two-streams"),
 )
 
 

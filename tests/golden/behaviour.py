@@ -55,8 +55,8 @@ def simulated(
         world = World.of_tables(VOCAB, seed, noise=0.9)
         world.end_tokens = ends
         track = tracked(world, sampling, seed, classifier)
-        for placement in PLACEMENTS:
-            played = simulate([track], plan_for(settings, VOCAB, classifier), PRICES, placement)
+        for is_beside in PLACEMENTS.values():
+            played = simulate([track], plan_for(settings, VOCAB, classifier), PRICES, is_beside)
             found += [[request.first, request.end, *map(list, request.rounds)] for request in played.requests]
     return {"rounds": found}
 

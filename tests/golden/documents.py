@@ -6,7 +6,7 @@ Each is a table: a row is a setting, or one of its answers. They are kept whole,
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -20,16 +20,14 @@ from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card
 from decoding.replay import planning_at_load
-from decoding.replay.plan_document import document_of
+from decoding.replay.confirming import document_of
 from decoding.replay.planning import RecordedSet, best_of_kinds, predict, study
 from decoding.replay.planning_at_load import PlanInputs, predict_at_load, schedule
 from decoding.replay.projecting import ProjectionInputs, project
-from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN
 from decoding.replay.ssd.simulator import simulate as simulate_ahead
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.what_if.ahead import SsdTracks, Stood, stood, surer, track
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.simulation import RecordedComparison, simulate
+from decoding.replay.what_if.simulation import AheadPrices, RecordedComparison, simulate
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Prompted, to_dict
@@ -49,7 +47,7 @@ COSTS = CostModel.of_one((0.0, 10.0, 10.5, 11.0, 12.0), 2.0, 0.5, 0.3, 0.2, deci
 FULL = dataclasses.replace(COSTS, tree=0.3, in_tree=0.05, mixing=0.2)
 BRANCHES = [(1, 2.0), (2, 2.1), (3, 2.3), (4, 2.6)]
 PRICES = dataclasses.replace(COSTS, branches=BRANCHES, opening=2.2, opening_read=0.4, transport=0.05, taking=0.01)
-PLACEMENTS = (IN_TURN, BESIDE, ANYTIME)
+PLACEMENTS = {"one device, in turn": False, "two devices, anytime drafting": True}
 USERS = (1, 4)
 JOINT = dataclasses.replace(
     FULL,
@@ -146,11 +144,11 @@ def ahead(name: str) -> Rows:
     for choice in ahead_settings():
         decides = None if choice.classifier is None else classifier
         plan = plan_of(choice, pair().vocab, decides)
-        for placement in PLACEMENTS:
-            played = simulate_ahead(texts, plan, PRICES, placement)
-            rows[f"{choice.label} {placement.name}"] = [played.tokens_per_s_device, played.hit_rate]
+        for name, is_beside in PLACEMENTS.items():
+            played = simulate_ahead(texts, plan, PRICES, is_beside)
+            rows[f"{choice.label} {name}"] = [played.tokens_per_s_device, played.hit_rate]
         if choice.params["backup"] != "auto":  # it follows a clock that texts share
-            together = simulate_together(texts, plan, JOINT, 4, ANYTIME)
+            together = simulate_together(texts, plan, JOINT, 4, beside=True)
             rows[f"{choice.label} for 4"] = [together.tokens_per_s_device, together.hit_rate]
     return rows
 
@@ -184,25 +182,21 @@ def traced(name: str) -> RecordedComparison:
     """Recordings as what-if reads them from the traces of RAN, of six texts."""
     texts = [_traced_text(number, SAMPLINGS[name]) for number in range(6)]
     prices = joined(FULL, {4: PricesAtLoad([(4, 12.0), (20, 16.0)], 3.0, 0.5)}, reading=0.01)
-    found = RecordedComparison([places for _, places, _ in texts], len(texts), *prices)
-    refused, accepted = ([track(*of, hopes=hopes) for of in texts] for hopes in (False, True))
-    prepared = SsdTracks(
-        refused, accepted, [found.undrafted(len(text)) for text, _, _ in texts], PRICES, is_beside=True
-    )
-    return dataclasses.replace(found, ahead=prepared)
+    return RecordedComparison(texts, len(texts), *prices, ahead=AheadPrices(PRICES, is_beside=True))
 
 
-def _traced_text(number: int, sampling: Sampling) -> tuple[list[int], TracedText, Mapping[int, Stood]]:
+def _traced_text(number: int, sampling: Sampling) -> TracedText:
     prompt = [3, 1, number, 3, 1]
     world = World.of_tables(live.VOCAB, number, noise=0.9)
     tokens = world.run(choose("autoregressive"), prompt, sampling, number)[0].tokens
-    places, where = TracedText.of(len(tokens), NEW, False, tokens=tokens), dict[int, Stood]()
+    places = TracedText.of(len(tokens), NEW, False, tokens=tokens)
     places.learn([to_dict(Prompted(tuple(prompt), 0), 1)])
     for choice in parse_choices(RAN):
         events = world.run(choice, prompt, sampling, number)[1].events
         places.learn(to_dict(event, seq) for seq, event in enumerate(events, 1))
-        where = surer(where, stood(events)) if choice.spec.prepares_ahead else where
-    return tokens, places, where
+        if choice.spec.prepares_ahead:
+            places.learn_branches(events)
+    return places
 
 
 def projected(name: str, draft_devices: int) -> Rows:

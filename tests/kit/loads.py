@@ -67,5 +67,5 @@ DEAR = CostModel(
 def like_one(shared: CostModel) -> CostModel:
     """Passes that texts share at these prices, and what one text does at COSTS."""
     passes = {name: getattr(shared, name) for name in ("target", "steps", "begin", "rest", "prompts")}
-    one: CostModel = COSTS
-    return dataclasses.replace(one, **passes)
+    priced: CostModel = dataclasses.replace(COSTS, **passes)
+    return priced

@@ -27,7 +27,7 @@ from decoding.drafting.params import Param, Value
 from decoding.drafting.strategy import Strategy
 from decoding.errors import BadStrategy
 from decoding.ssd.transport.draft_process import DraftProcess
-from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
+from decoding.ssd.transport.two_lanes import PLACEMENT, Lanes
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Event, Recorder
 from decoding.trace.timing import Clock
@@ -245,10 +245,8 @@ class Run:
     def __post_init__(self) -> None:
         self.world = self.case.world()
         self.state = BatchState(JOINT if self.case.choice.spec.prices_rounds else None)
-        self.lanes: Lanes | None = None
-        if self.case.choice.all_params.get("placement") in PLACEMENTS:
-            here = self.world.target.device
-            self.lanes = Lanes(Lane(here), Lane(here), self.world.draft)
+        is_on_lanes = self.case.choice.all_params.get("placement") == PLACEMENT
+        self.lanes = Lanes(self.world.target.device) if is_on_lanes else None
 
     def decode(self, users: int) -> Sequence[Text]:
         decode_by(users, map(self.begin, range(len(self.case.prompts))), self.state)

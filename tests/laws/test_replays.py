@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
 import torch
@@ -25,9 +25,8 @@ from decoding.replay.at_load import play, stream
 from decoding.replay.planning import RecordedSet
 from decoding.replay.player import replay
 from decoding.replay.ssd.simulator import simulate_together
-from decoding.replay.what_if.ahead import Stood, ssd_tracks_of, stood
 from decoding.replay.what_if.places import TracedText
-from decoding.replay.what_if.simulation import RecordedComparison, simulate
+from decoding.replay.what_if.simulation import AheadPrices, RecordedComparison, simulate
 from decoding.ssd.speculator.speculator import plan_of
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Drafted, Verified, to_dict
@@ -126,18 +125,19 @@ def test_what_if_plays_the_rounds_of_a_live_batch_from_traces_of_one_user(choice
 def traced(case: Case) -> RecordedComparison:
     """Facts about these texts from traces of one user."""
     ran = [Run(case.but(label=label)).decode(1) for label in ("autoregressive", *labels(KNOWN))]
-    texts = list[tuple[Sequence[int], TracedText, Mapping[int, Stood]]]()
+    texts = list[TracedText]()
     for prompt, own in zip(case.prompts, zip(*ran, strict=True), strict=True):
         tokens = own[0].decoded.tokens
         places = TracedText.of(len(tokens), case.new, False, tokens=tokens)
         places.prompt_tokens = prompt
         for text in own:
             places.learn(to_dict(event, seq) for seq, event in enumerate(events_of(text)))
-        texts.append((tokens, places, stood(events_of(own[3]))))
+        places.learn_branches(events_of(own[3]))
+        texts.append(places)
     priced, ahead = ([events_of(text) for texts in runs for text in texts] for runs in (ran[:2], ran[3:]))
     costs = costs_from(priced)
-    found = ssd_tracks_of(texts, priced, ahead, lambda tokens: tokens * 1e-5, is_beside=False)
-    return RecordedComparison([places for _, places, _ in texts], len(texts), costs, {1: costs.widest}, ahead=found)
+    found = AheadPrices.of(priced, ahead, is_beside=False)
+    return RecordedComparison(texts, len(texts), costs, {1: costs.widest}, ahead=found)
 
 
 def labels(spelled: str) -> list[str]:

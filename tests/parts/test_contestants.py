@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ from decoding.measure.summary import report
 from decoding.strategies import STRATEGIES
 from tests.kit.pairs import PROMPTS, pair
 
+ROOT = Path(__file__).parents[2]
 PARROT = '''
 from decoding.backends.contestants.base import Contestant
 from decoding.core.ending import Decoded
@@ -84,3 +86,11 @@ def test_a_new_file_is_a_contestant_with_samples_audits_of_greedy_texts_and_a_ro
     assert row["speedup"]["prompts"] == 3 and row["tokens_per_s"] > 0
     assert run.pair.hardware_of(choices[-1]) == "a perch"
     run.pair.close()
+
+
+def test_a_module_that_lacks_a_part_is_refused_at_start_with_the_parts_name(tmp_path: Path) -> None:
+    (tmp_path / "parrot.py").write_text(f"{PARROT}\ndel SPECS\n")
+    start = f"import decoding.backends.contestants as c; c.__path__.append({str(tmp_path)!r}); import decoding.choice"
+    ended = subprocess.run([sys.executable, "-c", start], cwd=ROOT, capture_output=True, text=True)
+    assert ended.returncode
+    assert f"decoding.backends.contestants.parrot lacks SPECS, {contestants.PARTS['SPECS']}" in ended.stderr

@@ -125,13 +125,11 @@ def long_text(prompt: int, rounds: int = 12) -> list[Event]:
 def test_texts_of_two_lengths_tell_what_a_longer_one_costs() -> None:
     costs = costs_from([long_text(100), long_text(400)])
     assert costs.knows_context and costs.context and costs.context.tokens == pytest.approx(256.5, abs=2)
-    assert costs.verify(1, 1, context=2000) == pytest.approx(3e-3, rel=0.02)
-    assert costs.verify(4, 4, 2000) - costs.verify(4, 4) == pytest.approx(4 * (2000 - costs.context.tokens) * 1e-6)
-    assert costs.draft(1, context=2000) == pytest.approx(3e-4, rel=0.05)
-    far = costs.at(2000)
-    assert far.verify(1, 3) == costs.verify(1, 3, 2000) and far.draft(1) == costs.draft(1, context=2000)
+    far = dataclasses.replace(costs, target={**costs.target, 4: [(4, 2e-3)]}).at(2000)
+    assert far.verify(1, 1) == pytest.approx(3e-3, rel=0.02) and far.draft(1) == pytest.approx(3e-4, rel=0.05)
+    assert far.verify(4, 4) - 2e-3 == pytest.approx(4 * (2000 - costs.context.tokens) * 1e-6)
     assert far.at(2000) is far
-    assert CostModel.from_dict(costs.for_one()).verify(1, 3, 2000) == pytest.approx(far.verify(1, 3))
+    assert CostModel.from_dict(costs.for_one()).at(2000).verify(1, 3) == pytest.approx(far.verify(1, 3))
     assert "1,000 tokens more add 1.00 ms" in costs.about_context["sentence"]
 
 

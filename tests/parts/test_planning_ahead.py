@@ -84,7 +84,7 @@ def test_a_promise_is_corrected_on_the_prompts_that_were_run(simulating: Simulat
     gain = simulating.gain_in_runs(choice, prices)
     assert gain == pytest.approx(alone.gain_in_runs(choice, prices))
     tokens = sum(len(each.matches) for each in those.recordings)
-    assert gain == pytest.approx(seconds * alone.simulated(choice, prices).tokens_per_s_device / tokens)
+    assert gain == pytest.approx(seconds * alone.simulated(choice, prices, alone.texts).tokens_per_s_device / tokens)
     corrected = CorrectedPrices(prices, 1.0).corrected([1.3, 0.7, 1.4], gain)
     promised, before = (simulating.predict(choice, measured) for measured in (corrected, CorrectedPrices(prices, 1.0)))
     assert promised.speedup == pytest.approx(1.3 / gain * before.speedup), "one slow run used to lower all promises"
@@ -112,22 +112,20 @@ def recorded() -> RecordedSet:
 # Preparing ahead ------------------------------------------------------------------------------------------------------
 
 
-def row(branches: int, pass_ms: int, verifying_ms: int, drafted: int) -> dict[str, Any]:
-    """A run of 10 rounds, with 20 passes of the draft."""
-    hits = {"busy_ns": pass_ms * 20 * 10**6, "passes": 20}
-    return {
-        "params": {"branches": branches},
-        "num_target_passes": 10,
-        "num_draft_tokens": drafted,
-        "samples": [{"hits": hits, "verify_ns": verifying_ms * 10 * 10**6}],
-    }
+def samples(pass_ms: int, verifying_ms: int, drafted: int) -> list[dict[str, Any]]:
+    """A run of 10 rounds, with 20 passes of the draft, if it drafts."""
+    hits = {"busy_ns": pass_ms * 20 * 10**6, "passes": 20} if drafted else None
+    times = {"verify_ns": verifying_ms * 10 * 10**6, "num_target_passes": 10, "num_draft_tokens": drafted}
+    return [{"hits": hits, **times}]
 
 
 def test_prices_of_preparing_leave_out_what_slowed_everything_down() -> None:
-    alone = row(1, 0, 24, 0)  # CHEAP says 12 ms for 2 users, and nobody drafts
-    found = prepared_in([row(6, 4, 60, 40), row(24, 8, 60, 40)], alone, CHEAP, 2)  # CHEAP says 20 ms for 10 rows
-    assert found.branches == [(6, pytest.approx(0.002)), (24, pytest.approx(0.004))]
+    alone = samples(0, 24, 0)  # CHEAP says 12 ms for 2 users, and nobody drafts
+    runs = [(6, samples(4, 60, 40)), (24, samples(8, 60, 40))]  # CHEAP says 20 ms for 10 rows
+    found = prepared_in(runs, alone, CHEAP, 2)
+    assert found and found.branches == [(6, pytest.approx(0.002)), (24, pytest.approx(0.004))]
     assert found.slower == pytest.approx(1.5)
+    assert prepared_in([(6, alone)], alone, CHEAP, 2) is None
 
 
 def rounds_of(

@@ -17,7 +17,6 @@ from decoding.drafting.records import Record, RecordedText, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.prices.machine_card import published
 from decoding.replay.projecting import prepared_at
-from decoding.replay.ssd.playing import BESIDE
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.speculator.speculator import plan_for
 from tests.kit.recordings import tokens_per_round
@@ -62,7 +61,7 @@ def speed(backup: str, batch: int) -> float:
     """Tokens per second of each text."""
     plan, prices = plan_for(BACKUPS[backup], 10_000), prepared_at(COSTS, batch)
     texts = [text_of(backup, max(187, ROUNDS // batch), seed) for seed in range(batch)]
-    played = simulate_together(texts, plan, prices, batch, BESIDE, shares_branches=False)
+    played = simulate_together(texts, plan, prices, batch, beside=True, shares_branches=False, looks=False)
     return played.tokens_per_s_device / batch
 
 

@@ -7,7 +7,7 @@ import pytest
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.writing import record_texts
+from decoding.replay.planning import study
 from tests.kit.pairs import pair
 
 pytestmark = pytest.mark.slow
@@ -17,7 +17,9 @@ PROMPTS = [PromptItem(f"p{i}", "abcdefgh"[i % 8] * 3) for i in range(12)]
 
 def test_a_cancelled_recording_leaves_no_half_text() -> None:
     told: list[int] = []
-    found = record_texts(pair(), PROMPTS, SHARED, on_progress=told.append, cancelled=lambda: len(told) >= 3)
+    found = study(
+        pair(), PROMPTS, SHARED, tails=False, on_progress=told.append, cancelled=lambda: len(told) >= 3
+    ).recordings
     assert len(found) == len(told) == 3
     assert all(len(recording.matches) == 20 for recording in found)
 
@@ -25,5 +27,5 @@ def test_a_cancelled_recording_leaves_no_half_text() -> None:
 def test_a_prompt_that_leaves_no_room_is_refused_before_any_is_written() -> None:
     told: list[int] = []
     with pytest.raises(BadPrompt, match="Prompt long has 5000 tokens"):
-        record_texts(pair(), [*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, on_progress=told.append)
+        study(pair(), [*PROMPTS, PromptItem("long", "a" * 5000)], SHARED, tails=False, on_progress=told.append)
     assert not told

@@ -1,4 +1,4 @@
-"""SSD driven by one thread on two devices, here two processors: all of the path but streams, events and graphs."""
+"""SSD driven by one thread on two lanes of one device, here a processor: all but streams, events and graphs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from decoding.backends import ours
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.core.ending import Decoded, Ending
@@ -24,17 +23,15 @@ from decoding.errors import BadDevice, BadStrategy
 from decoding.measure.comparison import Measurement
 from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import SpeculatorRecipe
-from decoding.ssd.transport.exchange import SsdDrafter
-from decoding.ssd.transport.here import ExchangeHere
-from decoding.ssd.transport.two_lanes import PLACEMENTS, Lane, Lanes
+from decoding.ssd.transport.exchange import ExchangeHere, SsdDrafter
+from decoding.ssd.transport.two_lanes import PLACEMENT, Lanes, check_ranked_together
 from decoding.trace.events import Anticipated, Drafted, Recorder
 from decoding.trace.timing import Clock
 from tests.kit import models
 from tests.kit.beside import SAMPLINGS, run, texts
 from tests.kit.pairs import Letters, pair, prompts
 from tests.kit.rehearsal import captured_runner, on_a_gpu
-from tests.kit.table import TableRunner
-from tests.kit.worlds import World, some_classifier, state_of, tables
+from tests.kit.worlds import World, some_classifier
 
 pytestmark = pytest.mark.slow
 CPU = torch.device("cpu")
@@ -61,7 +58,7 @@ def late(
     settings = SpeculatorSettings(4, 9, backup="neural")
     classifier = some_classifier() if with_classifier else None
     recipe = SpeculatorRecipe(settings, sampling, VOCAB, 5, frozenset(), classifier)
-    lanes = Lanes(Lane(CPU, is_urgent=True), Lane(CPU), world.draft)
+    lanes = Lanes(CPU)
     drafter = SsdDrafter(Late(lanes, looks), recipe, world.draft, clock)
     ending = Ending(frozenset())
     with torch.inference_mode(), lanes.for_target():
@@ -85,10 +82,9 @@ def test_it_prepares_while_the_target_is_not_done_and_not_longer_and_no_text_dep
 
 
 def test_a_choice_goes_there_by_name() -> None:
-    ready, placement = pair(), "two-streams"
-    _, draft = tables(ready.vocab, 1)
-    ready.lanes[placement] = Lanes(Lane(CPU), Lane(CPU), TableRunner(draft, state_of=state_of))
-    choices = [choose("autoregressive"), choose("ssd", {"placement": placement})]
+    ready = pair()
+    ready.lanes = Lanes(CPU)
+    choices = [choose("autoregressive"), choose("ssd", {"placement": PLACEMENT})]
     comparison = Measurement(ready, prompts(2), choices, Sampling(temperature=1.0, max_new_tokens=12))
     ready.begin(choices)
     samples = comparison.run()
@@ -97,65 +93,28 @@ def test_a_choice_goes_there_by_name() -> None:
     assert ready.hardware_of(choices[1]) == "cpu, shared by target and draft on two streams"
 
 
-@pytest.mark.parametrize(("placement", "words"), [
-    ("two-gpus", f"two-gpus needs two CUDA devices; this process sees {torch.cuda.device_count()}"),
-    ("two-streams", "two-streams needs target and draft on one CUDA device, and the target is on cpu"),
-])  # fmt: skip
-def test_a_place_that_this_machine_has_not_is_refused_in_words(placement: str, words: str) -> None:
-    if torch.cuda.device_count() > 1 and placement == "two-gpus":
-        pytest.skip("this machine has two")
+def test_a_place_that_this_machine_has_not_is_refused_in_words() -> None:
     ready = pair()
-    with pytest.raises(BadDevice, match=words):
-        ready.begin([choose("ssd", {"placement": placement})])
+    with pytest.raises(BadDevice, match="needs target and draft on one CUDA device, and the target is on cpu"):
+        ready.begin([choose("ssd", {"placement": PLACEMENT})])
     assert not ready.lanes
 
 
 def test_one_device_shared_is_not_ranked_against_two() -> None:
-    ready = pair()
-    assert ready.draft
-    for placement in ("two-gpus", "two-streams"):
-        ready.lanes[placement] = Lanes(Lane(CPU), Lane(CPU), ready.draft)
-    both = [choose("ssd", {"placement": placement}) for placement in ("two-gpus", "two-streams")]
-    with pytest.raises(BadStrategy, match="not ranked against placement=two-gpus"):
-        ready.begin(both)
-    ready.begin(both[:1])
-    ready.begin(both[1:])
+    with pytest.raises(BadStrategy, match="not ranked against placement=beside"):
+        check_ranked_together(["in-turn", PLACEMENT, "beside"])
+    check_ranked_together(["in-turn", PLACEMENT])
+    check_ranked_together(["in-turn", "beside"])
 
 
 ALONE = choose("autoregressive")
-SSD = {name: choose("ssd", {"branches": 16, "backup": "neural", "placement": name}) for name in PLACEMENTS}
+SSD = choose("ssd", {"branches": 16, "backup": "neural", "placement": PLACEMENT})
 
 
 def on_lanes(target: ModelRunner, draft: ModelRunner) -> ModelPair:
-    made = ModelPair(target, draft, Letters(), frozenset(), torch.float64)
+    made = ModelPair(target, draft, Letters(), frozenset(), torch.float64, lanes=Lanes(target.device))
     made.hold("", some_classifier())
-    made.lanes |= {placement: Lanes(Lane(target.device), Lane(draft.device), draft) for placement in PLACEMENTS}
     return made
-
-
-def test_on_a_device_of_its_own_each_place_has_a_draft_of_its_own() -> None:
-    world = World.of_tables(12, 7)
-    lanes = Lanes(Lane(CPU), Lane(CPU), world.draft)
-    place = world.draft.model.new_runner()
-    assert lanes.runner_of(place) is place  # a shared device
-
-    elsewhere = world.draft.model.new_runner()
-    elsewhere.device = torch.device("meta")
-    assert lanes.runner_of(elsewhere) is not elsewhere
-    assert lanes.runner_of(elsewhere) is lanes.runner_of(elsewhere)
-
-
-def test_requests_wait_where_the_drafts_own_device_holds_few_caches() -> None:
-    """A table's cache takes 8 bytes for each token that it has room for."""
-    world = World.of_tables(12, 7)
-    pair, elsewhere = on_lanes(world.target, world.draft), world.draft.model.new_runner()
-    elsewhere.device = torch.device("meta")
-    pair.lanes["two-gpus"] = Lanes(Lane(CPU), Lane(elsewhere.device), elsewhere)
-    two_texts = int(2.5 * 8 * ours.room_for(100) / ours.SHARE_FOR_CACHES)
-    pair.contestants[ours.__name__] = ours.Ours(pair, free=lambda device: two_texts if device.type == "meta" else 2**40)
-    said = {placement: pair.hardware_of(SSD[placement].at(Load(5)), 100) for placement in PLACEMENTS}
-    assert "memory holds the caches of 2 texts" in said["two-gpus"]
-    assert "memory" not in said["two-streams"]
 
 
 @on_a_gpu
@@ -167,4 +126,4 @@ def test_on_a_gpu_the_text_at_any_load_is_the_text_of_one_user(name: str, device
     alone = texts(run(pair, ALONE, SAMPLINGS[name], ONE))
     for at in (ONE, Load(5)):
         for _ in range(2):  # the second run replays what the first captured
-            assert texts(run(pair, SSD["two-streams"], SAMPLINGS[name], at)) == alone
+            assert texts(run(pair, SSD, SAMPLINGS[name], at)) == alone

@@ -10,7 +10,7 @@ import torch
 from decoding.dice.verify import Draft
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
-from decoding.replay.ssd.playing import SimulatedDraft
+from decoding.replay.ssd.simulator import SimulatedDraft
 from decoding.ssd.policy.breadth import AGAIN, TRIALS, TRIED, Breadth
 from decoding.ssd.policy.pace import Pace
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices

@@ -13,7 +13,6 @@ from decoding.drafting.records import Record, RecordedText, Written
 from decoding.drafting.ssd_settings import SpeculatorSettings, WantedBackup
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prices_beside
-from decoding.replay.ssd.playing import ANYTIME, BESIDE, IN_TURN, Placement
 from decoding.replay.ssd.simulator import simulate, simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
 from decoding.ssd.speculator.speculator import plan_for
@@ -23,7 +22,9 @@ from tests.kit.recordings import tokens_per_round, tracked
 from tests.kit.worlds import World
 
 pytestmark = pytest.mark.slow
+NEW = 40
 VOCAB = 14
+SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
 
 
 def even(lookahead: int, branches: int) -> Plan:
@@ -44,16 +45,38 @@ def prices(*, draft: float, step: float, opening: float = 0.0, **more: float) ->
     return replace(CostModel.of_one((0.0, 1.0, 1.0), draft), branches=[(1, step)], opening=opening, **more)
 
 
-@pytest.mark.parametrize(("placement", "guessed"), [(BESIDE, 0.7), (ANYTIME, 0.7), (ANYTIME, 1.0)])
-def test_time_beside_each_other_is_what_the_theorem_says(placement: Placement, guessed: float) -> None:
-    """Preparing fits into a verification, so that placement with and without looking up are the same."""
+@pytest.mark.parametrize("guessed", [0.7, 1.0])
+def test_time_beside_each_other_is_what_the_theorem_says(guessed: float) -> None:
+    """Preparing fits into a verification."""
     track = thrown(0.75, guessed)
-    found = simulate([track], even(4, 5), prices(draft=0.15, step=0.2, opening=0.1), placement)
+    found = simulate([track], even(4, 5), prices(draft=0.15, step=0.2, opening=0.1), beside=True)
     [request] = found.requests
     tokens, hits = request.tokens / len(request.rounds), sum(one.source == "hit" for one in request.rounds)
     theory = Speculation(hits / len(request.rounds), tokens, tokens, preparing=0.9, backup=0.6)
     assert found.tokens_per_s_device == pytest.approx(theory.speedup(), rel=0.005)
     assert tokens == pytest.approx(tokens_per_round(0.75, 4), rel=0.03)
+
+
+def test_every_price_is_paid_where_it_belongs() -> None:
+    """As above, by a draft that looks up: a first round that starts 0.5 late; 0.02 of the target's own before each
+    question; 0.03 from a draft to the beginning of what is prepared beside it. Opening and steps, 0.1 and three of 0.5,
+    are cut short by the verdict after the second step, which has to end first; the winner drafts its third token
+    alone."""
+    track = RecordedText(Record.of([True] * 8, 40), written=Written((), (0,) * 8, 40), preferred=((0, 1),) * 8)
+    price = replace(
+        CostModel.of_one((0.0, 1.0, 1.0), 0.1, 0.04, 0.0, 0.02),
+        branches=[(1, 0.5)],
+        opening=0.1,
+        taking=0.2,
+        answer=0.01,
+        turning=0.03,
+        start=0.5,
+    )
+    [request] = simulate([track], even(3, 4), price, beside=True).requests
+    assert request.first == pytest.approx(0.5 + 0.3 + 0.04 + 1.0)
+    over = 0.84 + 0.03 + 0.1 + 2 * 0.5 - (request.first + 0.02)  # what is left of the second step
+    assert request.end - request.first == pytest.approx(0.02 + over + 0.01 + 0.1 + 0.04 + 1.0)
+    assert [one.source for one in request.rounds] == ["fresh", "hit"]
 
 
 def test_prices_of_preparing_are_read_off_the_rounds_after_the_first() -> None:
@@ -109,14 +132,14 @@ def planned(branches: int | None) -> Plan:
 def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_it() -> None:
     tracks, slow = recorded_texts(4), dataclasses.replace(COSTS, slower=1.5, delay=1 / 3)
 
-    def speed(pass_s: float, placement: Placement, costs: CostModel) -> float:
+    def speed(pass_s: float, beside: bool, costs: CostModel) -> float:
         priced = dataclasses.replace(costs, branches=[(1, pass_s)])
-        return simulate_together(tracks, planned(10), priced, 2, placement).tokens_per_s_device
+        return simulate_together(tracks, planned(10), priced, 2, beside).tokens_per_s_device
 
-    lost = [speed(pass_s, ANYTIME, COSTS) / speed(pass_s, ANYTIME, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
+    lost = [speed(pass_s, True, COSTS) / speed(pass_s, True, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
     assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
     assert lost == sorted(lost) and 1.0 < lost[1] < lost[2] < lost[3] <= 1.5
-    assert speed(1.0, IN_TURN, slow) == speed(1.0, IN_TURN, COSTS)
+    assert speed(1.0, False, slow) == speed(1.0, False, COSTS)
 
 
 def test_a_simulated_batch_tries_the_backups_that_are_left_open_by_the_clock_of_its_own_texts() -> None:

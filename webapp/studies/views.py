@@ -23,7 +23,7 @@ from webapp.jobs.models import JobState
 from webapp.jobs.work import work_of
 from webapp.studies import plans, reading, serializers, services
 from webapp.studies.kinds import KINDS, ORACLE, PAPERS, PLAN, PROJECTION
-from webapp.studies.models import Classifier, Study
+from webapp.studies.models import Study
 
 MOST_OTHER_SETS = 7
 FOLDED = {  # fields that few need, by what stands over them; those of some kinds with the kinds' property
@@ -124,7 +124,6 @@ def _plan(actor: Actor, found: Study) -> dict[str, Any]:
         "remarks": _remarks(found),
         "at_load": reading.at_load(found.document or {}),
         "comparison": reading.comparison_of(found),
-        "judged": _judged(found),
     }
 
 
@@ -150,25 +149,6 @@ READ = {
     PLAN.slug: _plan,
     PROJECTION.slug: _projection,
 }
-
-
-def _judged(plan: Study) -> list[dict[str, Any]]:
-    alike = {
-        "team": plan.team_id,
-        "pair__target": plan.pair.target_id,
-    }  # on a target alone, those of its pairs serve too
-    names = dict(Classifier.objects.filter(**alike).values_list("pk", "name"))
-    return [
-        {
-            **row,
-            "name": names.get(UUID(row["classifier"]), "one that is gone"),
-            "is_there": UUID(row["classifier"]) in names,
-            "best": max(row["speedups"].values()),
-            "beside": "best copy" if row.get("best_copy") else "best static",  # the best that needs no classifier
-            "beside_speedup": row.get("best_copy") or row.get("best_static"),
-        }
-        for row in plan.found("classifiers") or []
-    ]
 
 
 def _sets(actor: Actor, shown: Study) -> list[dict[str, Any]]:

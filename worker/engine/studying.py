@@ -14,9 +14,8 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay import planning, probing, workload
-from decoding.replay.confirming import run_all, to_run
+from decoding.replay.confirming import document_of, run_all, to_run
 from decoding.replay.oracle import analyse
-from decoding.replay.plan_document import document_of, judged
 from decoding.replay.planning import Prediction, RecordedSet, best_of_kinds
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
 from decoding.replay.planning_at_load import plan_at_load
@@ -65,12 +64,8 @@ class Planning:
     cancelled: Cancelled
     recorded: RecordedSet
     costs: CostModel
-    classifiers: Mapping[str, DraftClassifier]  # those that can decide here, at these costs
-    chosen: str | None  # name of the one that DISCO asks
-
-    @property
-    def classifier(self) -> DraftClassifier | None:
-        return None if self.chosen is None else self.classifiers[self.chosen]
+    chosen: str | None  # name of the classifier that decides
+    classifier: DraftClassifier | None  # at these costs
 
     def predicted(self) -> list[Prediction]:
         """Predict the speed of every setting. Those that ask a classifier name the one that decides."""
@@ -105,9 +100,7 @@ class Planning:
         )
         if self.cancelled():
             return {}
-        own = judged(self.recorded, self.costs, self.classifiers)
-        found = document_of(best, rows, predictions, self.costs)
-        return {**found, "classifiers": own}
+        return document_of(best, rows, predictions, self.costs)
 
     def at_load(self, loads: Sequence[int]) -> dict[str, Any]:
         self.steps(workload.JOINTLY, 0, 1)
@@ -128,16 +121,15 @@ def plan(
     order: PairOrder, loads: Sequence[int], pair: ModelPair, emit: Emit, cancelled: Cancelled, *, for_one: bool = True
 ) -> dict[str, Any]:
     """The plan's document; not whole if somebody cancels."""
-    usable = pair.usable(order.pair.classifiers)
-    chosen = next(iter(usable), None)
+    chosen = next(iter(pair.usable(order.pair.classifiers)), None)
     steps = _steps_of_plan(order, loads, chosen, pair, emit)
     recorded = _recorded(order, pair, steps, cancelled, for_replay=True)
     if cancelled():
         return {}
     before = noise.mark(os.getpid())
     costs = probing.probe(pair, order.prompts, order.sampling, chosen, partial(steps, workload.COSTS))
-    classifiers = {name: pair.priced(name, costs, order.sampling) for name in usable}
-    made = Planning(order, pair, steps, cancelled, recorded, costs, classifiers, chosen)
+    classifier = None if chosen is None else pair.priced(chosen, costs, order.sampling)
+    made = Planning(order, pair, steps, cancelled, recorded, costs, chosen, classifier)
     found = made.for_one() if for_one else {}
     found["at_load"] = made.at_load(loads) if loads and not cancelled() else None
     return {

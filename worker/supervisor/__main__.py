@@ -31,15 +31,10 @@ def read_arguments(argv: Sequence[str]) -> argparse.Namespace:
     parser.add_argument("--port", type=int, default=port.DEFAULT, help="0 takes the first free one from %(default)s on")
     parser.add_argument("--data", type=Path, default=default_folder(), help="where everything is kept (%(default)s)")
     parser.add_argument("--workers", type=int, default=1, help="how many workers for the queue `cpu` (%(default)s)")
-    parser.add_argument(
-        "--gpus-per-worker", type=int, default=1, help="2 lets SSD place target and draft on two GPUs (%(default)s)"
-    )
     parser.add_argument("--demo", action="store_true", help="launch a comparison of the starter pair to look at")
     asked = parser.parse_args(argv)
     if asked.workers < 0:
         parser.error("--workers is 0 or more")
-    if asked.gpus_per_worker < 1:
-        parser.error("--gpus-per-worker is 1 or more")
     if not 0 <= asked.port < 65536:
         parser.error("--port is 0 to 65535")
     return asked
@@ -52,7 +47,6 @@ class Supervisor:
         data: DataFolder,
         broker: valkey.Broker,
         cpu_workers: int,
-        gpus_per_worker: int,
         demo: bool,
     ) -> None:
         self.data = data
@@ -63,7 +57,7 @@ class Supervisor:
         self.broker = [broker_of(broker)] if broker.command else []
         workers = [
             *(worker("cpu", number) for number in range(1, cpu_workers + 1)),
-            *(worker("gpu", number, shared) for number, shared in enumerate(dealt(gpus.listed(), gpus_per_worker), 1)),
+            *(worker("gpu", number, [name]) for number, name in enumerate(gpus.listed(), 1)),
         ]
         self.others = [
             Child(
@@ -139,10 +133,6 @@ def worker(queue: str, number: int, gpus: Sequence[str] = ()) -> Child:
     return Child(name, command, env=env)
 
 
-def dealt(names: Sequence[str], size: int) -> list[Sequence[str]]:
-    return [names[start : start + size] for start in range(0, len(names), size)]
-
-
 def prepare(demo: bool) -> str:
     """The path of a sign-in link, once database and files are ready."""
     done = subprocess.run(
@@ -176,7 +166,7 @@ def main(argv: Sequence[str]) -> int:
         listener = port.listen(asked.host, asked.port)
         broker = valkey.broker(data.path)
         set_environment(data.path, asked.host, broker)
-        Supervisor(listener, data, broker, asked.workers, asked.gpus_per_worker, asked.demo).run()
+        Supervisor(listener, data, broker, asked.workers, asked.demo).run()
     except (Taken, valkey.NoBroker) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 1

@@ -1,5 +1,4 @@
-"""Contestants: programs that decode requests. Each is one module here, with the strategies that it runs, `SPECS`, and a
-function that makes the Contestant for a pair, `contestant`.
+"""Contestants: programs that decode requests. Each is one module here, which also holds the strategies that it runs.
 
 Importing a contestant loads neither torch nor transformers, so that the web process can read its strategies.
 """
@@ -18,12 +17,16 @@ if TYPE_CHECKING:
     from decoding.drafting.strategy import Strategy
 
 OURS = "decoding.backends.ours"  # loads torch, so it is no plug-in
+PARTS = {
+    "SPECS": "the strategies that it runs, a tuple of Strategy",
+    "contestant": "a function that makes the Contestant for a Pair",
+}
 
 
 @cache
 def modules() -> list[ModuleType]:
     """All contestants' modules, in the order of their names."""
-    return modules_in(sys.modules[__name__])
+    return modules_in(sys.modules[__name__], PARTS)
 
 
 def specs() -> tuple[Strategy, ...]:

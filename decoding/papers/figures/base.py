@@ -13,8 +13,7 @@ from decoding.papers.bootstrap import Estimate, estimate, median
 from decoding.papers.figure import Evidence
 from decoding.papers.outcomes import Outcomes, OutcomeTally, play, total
 from decoding.papers.settings import Origin
-from decoding.prices.cost_model import CostModel
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import CostModel, Counts
 from decoding.trace.theory import Speculation, power_law, without_hits
 
 LOOKAHEAD, BUDGET = 7, 24  # of the reference code's commands: three branches for each accepted count

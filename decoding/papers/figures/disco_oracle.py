@@ -10,7 +10,7 @@ from decoding.drafting.source import Chain
 from decoding.papers.bootstrap import Estimate, estimate
 from decoding.papers.figure import DISCO, Axis, Evidence, Figure, FigurePart, published, series
 from decoding.papers.figures.base import NOT_READ, NOT_SEEN
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import Counts
 from decoding.replay.oracle import BINS, lookaheads
 from decoding.strategies.oracle import UntilRefused
 

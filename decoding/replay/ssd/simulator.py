@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 
 from decoding.core.batch_state import BatchState
@@ -22,28 +22,81 @@ from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.records import RecordedText
 from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
-from decoding.replay.at_load import PIECE, PlayedRequest, pieces_of, serve
+from decoding.replay.at_load import PIECE, PlayedRequest, PlayedRun, pieces_of, serve
 from decoding.replay.player import Pass, PassClock, TextAtLoad
-from decoding.replay.ssd.playing import (
-    IN_TURN,
-    UNSEEN,
-    Placement,
-    Simulated,
-    SimulatedDraft,
-    SimulatedPreparation,
-    ns,
-)
 from decoding.ssd.policy.breadth import Breadth
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, echo_of, worth_keeping
 from decoding.ssd.policy.together import Experience, RowBudget, shared_out
-from decoding.trace.events import Origin
+from decoding.trace.events import Backup, Origin
+
+UNSEEN = -1  # a token that is surely not the target's
+
+
+def ns(seconds: float) -> int:
+    return round(seconds * 1e9)
+
+
+@dataclass(frozen=True)
+class SimulatedDraft:
+    """The draft that is with the target."""
+
+    tokens: Sequence[int]  # UNSEEN where only their number is known
+    source: Origin
+    backup: Backup
+    accepted: int
+    refused: int | None  # the first token that the target does not keep
+    chances: Sequence[float] = ()  # of copied tokens
+
+
+@dataclass
+class SimulatedPreparation:
+    """Steps one after another. The first opens the branches, each other drafts one token in all of them."""
+
+    drafted: int  # tokens of the draft that is being verified
+    will_hit: bool  # whether the outcome that will come is among the chosen ones
+    began_s: float
+    opening_s: float
+    step_s: float
+    rows: int  # of the passes, over all texts that share them
+    most: int  # the depth that is wanted
+    depth: int = 0
+    depth_before: int = 0  # the last step
+    passes: int = 0
+    ended_s: float = 0.0
+
+    @property
+    def is_rounded_off(self) -> bool:
+        """Whether the branches' last tokens were read too."""
+        return self.passes > 1 + self.depth
+
+    def has_read(self, tokens: int) -> bool:
+        """Whether the last of so many tokens of a branch was read."""
+        return tokens < self.depth or (self.is_rounded_off and tokens == self.depth)
+
+    @property
+    def is_done(self) -> bool:
+        return self.depth == self.most
+
+    def open(self) -> None:
+        self._work(self.began_s, self.opening_s)
+
+    def step(self) -> None:
+        """Draft one more token in every branch, or read their last tokens if they are done."""
+        self._work(self.ended_s, self.step_s)
+        self.depth_before, self.depth = self.depth, min(self.most, self.depth + 1)
+
+    def _work(self, began_s: float, took_s: float) -> None:
+        self.passes += 1
+        self.ended_s = began_s + took_s
+
 
 NOTHING = SimulatedDraft((), "none", "", 0, None)
 
 
-def simulate(texts: Iterable[RecordedText], plan: Plan, prices: CostModel, placement: Placement) -> Simulated:
-    """Play each text alone. Both models have read its prompt at time 0."""
-    batch, found = SharedRounds(plan, prices, placement), Simulated(1)
+def simulate(texts: Iterable[RecordedText], plan: Plan, prices: CostModel, beside: bool) -> PlayedRun:
+    """Play each text alone. Both models have read its prompt at time 0. `beside` says whether each works on a device of
+    its own; otherwise one waits for the other."""
+    batch, found = SharedRounds(plan, prices, beside), PlayedRun(1)
     for request in texts:
         batch.clock.seconds = 0.0
         text = SimulatedText(request, request.tokens, batch)
@@ -58,41 +111,51 @@ def simulate_together(
     plan: Plan,
     costs: CostModel,
     users: int,
-    placement: Placement = IN_TURN,
+    beside: bool = False,
     devices: int = 1,
     *,
     shares_branches: bool = True,
-) -> Simulated:
+    looks: bool = True,
+) -> PlayedRun:
     """Play every text once, with `users` under way at any time. The costs are those of passes alone, except of
     preparing, which was measured where it runs, as was the time of an answer: that of its two messages. Each of several
     devices for the draft prepares as many branches as the plan says, in the same time; one of them drafts after
-    misses. The texts share the plan's branches, or each has as many."""
+    misses. The texts share the plan's branches, or each has as many. `looks` says whether a draft beside the target
+    looks for the verdict between its steps; the paper's engine finishes all branches first."""
     if devices > 1:
         branches = plan.settings.branches and devices * plan.settings.branches
         plan = replace(plan, settings=replace(plan.settings, branches=branches))
         costs = replace(costs, branches=[(devices * rows, seconds) for rows, seconds in costs.branches])
-    message_s = costs.answer / 2 if placement.beside else 0.0
+    message_s = costs.answer / 2 if beside else 0.0
     costs = replace(costs, start=costs.fixed(users), answer=0.0, transport=message_s, taking=message_s)
-    batch = SharedRounds(plan, costs, placement, users, shares_branches=shares_branches)
+    batch = SharedRounds(plan, costs, beside, users, shares_branches=shares_branches, looks=looks)
 
     def begin(request: RecordedText, end: int) -> SimulatedText:
         return SimulatedText(request, end, batch)
 
-    return Simulated(users, serve(texts, begin, batch.step, users, batch.clock).requests)
+    return serve(texts, begin, batch.step, users, batch.clock)
 
 
 class SharedRounds:
     """Texts that are decoded together, round by round, and what they share."""
 
     def __init__(
-        self, plan: Plan, costs: CostModel, placement: Placement, users: int = 1, *, shares_branches: bool = True
+        self,
+        plan: Plan,
+        costs: CostModel,
+        beside: bool,
+        users: int = 1,
+        *,
+        shares_branches: bool = True,
+        looks: bool = True,
     ) -> None:
-        self.plan, self.costs, self.placement, self.users = plan, costs, placement, users
+        self.plan, self.costs, self.beside, self.users = plan, costs, beside, users
+        self.looks = beside and looks
         self.clock, self.state = PassClock(), BatchState()
         self.step_s = cache(costs.prepare)  # by rows
         breadth = Breadth(lambda branches: ns(self.step_s(branches)))
         branches = plan.settings.branches and plan.settings.branches * (1 if shares_branches else users)
-        self.budget = RowBudget(branches, placement.beside, breadth)
+        self.budget = RowBudget(branches, beside, breadth)
         self.experience = Experience(breadth)
 
     def step(self, every: Sequence[TextAtLoad]) -> None:
@@ -137,14 +200,14 @@ class SharedRounds:
         if not works:
             return arrived_s, 0.0
         deepest = max(work.most for work in works)
-        if self.placement.beside:  # there is time to read the branches' last tokens too
+        if self.beside:  # there is time to read the branches' last tokens too
             return arrived_s, max(work.opening_s for work in works) + (deepest + (deepest > 0)) * works[0].step_s
         prepared_s = works[0].began_s + max(work.opening_s for work in works) + deepest * works[0].step_s
         return prepared_s, 0.0
 
     @property
     def message_s(self) -> float:
-        return self.costs.transport if self.placement.beside else 0.0
+        return self.costs.transport if self.beside else 0.0
 
     def _steps_s(self, passes: Sequence[int]) -> float:
         """Seconds of joint draft steps, each shared by the texts that still draft."""
@@ -160,11 +223,18 @@ class SimulatedText(TextAtLoad):
         super().__init__(request, batch.clock.seconds, end)
         assert request.written, "hits need the text's tokens"
         self.written = replace(request.written, room=end) if end < request.tokens else request.written
-        self.policy = SsdPolicy(batch.plan, self.written.ends, request.seed, lambda: ns(self.now_s))
-        self.policy.read(self.written.prompt)
-        self.policy.join(batch.state, batch.placement.beside, batch.experience)
-        self.batch, self.prices, self.placement = batch, batch.costs, batch.placement
         self.now_s = 0.0  # on the draft's side
+        self.policy = SsdPolicy(
+            batch.plan,
+            self.written.ends,
+            request.seed,
+            lambda: ns(self.now_s),
+            batch.state,
+            batch.beside,
+            batch.experience,
+        )
+        self.policy.read(self.written.prompt)
+        self.batch, self.prices = batch, batch.costs
         self.free_s = 0.0  # there, before its model drafts in this round
         self.asked_s = 0.0  # the target's question
         self.sent = NOTHING  # the draft of this round
@@ -211,7 +281,7 @@ class SimulatedText(TextAtLoad):
             return 0
         work.open()
         self.policy.budget.breadth.note_round(work.drafted, ns(heard_s - work.ended_s))
-        if self.placement.anytime:
+        if self.batch.looks:
             self._step_beside(work, heard_s)
         else:
             while not work.is_done:
@@ -219,7 +289,7 @@ class SimulatedText(TextAtLoad):
         self.now_s, self.prepared = max(heard_s, work.ended_s), work.passes
         if work.ended_s <= heard_s:
             return work.depth
-        return work.depth_before if self.placement.anytime else 0
+        return work.depth_before if self.batch.looks else 0
 
     def _step_beside(self, work: SimulatedPreparation, heard_s: float) -> None:
         """Step until the verdict is heard or the policy waits for it; a verdict is never overdue here."""

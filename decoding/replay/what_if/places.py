@@ -9,6 +9,10 @@ from typing import Any
 from decoding.drafting.records import Ranked, Record, RecordedText, Seen, Written
 from decoding.drafting.source import WORDS
 from decoding.drafting.tree_shapes import RANKS
+from decoding.trace.events import Anticipated, Drafted, Event, Verified
+
+MOST_BRANCHES = 32  # most that a setting may ask for
+_ELSE = tuple(range(-10, -10 - RANKS - MOST_BRANCHES - 2, -1))  # tokens that differ from all of the target's
 
 
 def _is_by_the_model(draft: Mapping[str, Any]) -> bool:
@@ -47,8 +51,8 @@ class TracedText:
         """Cut the text to this length, as if there had been no more room."""
         if length >= len(self.said):
             return self
-        said, confidence = self.said[:length], self.confidence[:length]
-        return replace(self, room=length, has_ended=False, said=said, confidence=confidence)
+        said, confidence, tokens = self.said[:length], self.confidence[:length], self.tokens[:length]
+        return replace(self, room=length, has_ended=False, said=said, confidence=confidence, tokens=tokens)
 
     @property
     def draftable(self) -> list[bool | None]:
@@ -87,8 +91,43 @@ class TracedText:
         """Learn from a tree, or from a chain, whose places have one alternative each."""
         *stood, tried = ranks
         self.stood.update(enumerate(stood, start))
-        miss = start + len(stood)
-        self.beyond[miss] = max(tried, self.beyond.get(miss, 0))
+        self._learn_beyond(start + len(stood), tried)
+
+    def _learn_beyond(self, at: int, tried: int) -> None:
+        self.beyond[at] = max(tried, self.beyond.get(at, 0))
+
+    def learn_branches(self, events: Iterable[Event]) -> None:
+        """Learn from what an SSD run prepared for: after each count, branches hold the draft's best tokens."""
+        drafts, verdicts, at = dict[int, Drafted](), dict[int, tuple[int, Verified]](), 0
+        for event in events:
+            if isinstance(event, Drafted):
+                drafts[event.round] = event
+            elif isinstance(event, Verified):
+                verdicts[event.round] = at + event.accepted, event
+                at += event.accepted + 1
+            elif isinstance(event, Anticipated) and event.round in verdicts and event.round in drafts:
+                draft, (place, verdict) = drafts[event.round], verdicts[event.round]
+                listed = [token for count, token, _ in event.branches if count == verdict.accepted]
+                refused = int(draft.backup in ("", "neural") and verdict.accepted < len(draft.tokens))
+                if verdict.token in listed:
+                    self.stood.setdefault(place, refused + listed.index(verdict.token))
+                else:
+                    self._learn_beyond(place, refused + len(listed))
+
+    def ahead(self, hopes: bool) -> RecordedText:
+        """Return the text as it is for drafts that are prepared ahead: with what the draft preferred at each place."""
+        said = (hopes if known is None else known for known in self.said)
+        every = enumerate(zip(self.tokens, said, strict=True))
+        preferred = [
+            (token, *_ELSE) if is_right else self._preferred(place, token, hopes) for place, (token, is_right) in every
+        ]
+        return replace(self.text(hopes), preferred=preferred)
+
+    def _preferred(self, place: int, token: int, hopes: bool) -> tuple[int, ...]:
+        """List what the draft prefers where its favourite is not the target's token."""
+        rank = max(1, self.stood.get(place, self.beyond.get(place, 0)))
+        before = (self.refused.get(place, _ELSE[0]), *_ELSE[1:rank])
+        return (*before, *([token] if place in self.stood or hopes else []), *_ELSE[rank:])
 
     def text(self, hopes: bool) -> RecordedText:
         """Return the text as sources see it. `hopes`: assume that tokens that nobody drafted would have been accepted,

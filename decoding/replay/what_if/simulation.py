@@ -9,8 +9,9 @@ refused, then all as accepted.
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from decoding.choice import Choice, choose
@@ -19,12 +20,45 @@ from decoding.drafting.source import Judging, Source
 from decoding.drafting.strategy import LONGEST
 from decoding.measure.intervals import Interval, ratio_interval
 from decoding.prices.cost_model import CostModel
+from decoding.prices.fit import costs_from
+from decoding.prices.fit_ahead import prices_beside, undisturbed
 from decoding.replay.at_load import PlayedRequest, PlayedRun, play
 from decoding.replay.player import RoundCounts, play_each
-from decoding.replay.what_if.ahead import SsdTracks, mean_hit_rate
+from decoding.replay.ssd.simulator import simulate as simulate_ahead
+from decoding.replay.ssd.simulator import simulate_together
 from decoding.replay.what_if.places import TracedText
+from decoding.ssd.policy.ssd_policy import Plan
 from decoding.strategies import BASELINE
 from decoding.strategies.oracle import UntilRefused
+from decoding.trace.events import Anticipated, Event
+
+HEAD = 96  # tokens of each text that are simulated of what prepares ahead
+MOST_TOKENS = 960  # tokens of all these texts, so that a slider answers quickly
+_REFUSED = -9  # a random token: the target hardly ever says it
+
+
+@dataclass(frozen=True)
+class AheadPrices:
+    """Prices of preparing ahead on this machine."""
+
+    one: CostModel  # for one user
+    is_beside: bool  # the draft ran beside the target
+    at: Mapping[int, CostModel] = field(default_factory=dict)  # by number of users, from 2 up
+
+    @classmethod
+    def of(
+        cls, priced: Sequence[Sequence[Event]], ahead: Sequence[Sequence[Event]], *, is_beside: bool
+    ) -> AheadPrices | None:
+        """Read the prices from traces of one user. Return None if no SSD run was long enough to measure them."""
+        prepared = (event for trace in ahead for event in trace if isinstance(event, Anticipated))
+        if not any(event.round > 1 and event.passes > 1 for event in prepared):
+            return None
+        return cls(prices_beside(costs_from(priced), ahead), is_beside)
+
+    def for_users(self, users: int, costs: CostModel) -> CostModel:
+        """Prices for so many users: preparing costs what it did at the largest load that ran and is no larger."""
+        loads = [load for load in self.at if load <= users]
+        return self.at[max(loads)] if loads else undisturbed(costs, self.one, costs)
 
 
 @dataclass(frozen=True)
@@ -33,7 +67,7 @@ class RecordedComparison:
     prompt_count: int  # prompts of the comparison; `prompts` may hold fewer
     costs: CostModel
     widest: Mapping[int, int]  # by number of users: rows of the widest verification that was measured
-    ahead: SsdTracks | None = None  # None if no SSD run shows its costs
+    ahead: AheadPrices | None = None  # None if no SSD run shows its costs
     judges: Mapping[str, Judging] = field(default_factory=dict)  # of copied tokens, by classifier
     is_clear: bool = True  # longer drafts took longer, so their cost is more than noise
 
@@ -57,6 +91,24 @@ class RecordedComparison:
     @cached_property
     def if_accepted(self) -> list[RecordedText]:
         return [places.text(hopes=True) for places in self.prompts]
+
+    @property
+    def heads(self) -> list[TracedText]:
+        """The beginnings of some texts of every part of the prompts, for what prepares ahead."""
+        heads = [places.head(HEAD) for places in self.prompts]
+        return heads[:: max(1, round(sum(len(places.said) for places in heads) / MOST_TOKENS))]
+
+    def can_replay_backup(self, backup: str) -> bool:
+        """Whether the traces tell what drafts after a miss. Copies need the prompt's tokens."""
+        return backup == "neural" or self.knows_prompts
+
+    def plan(self, choice: Choice) -> Plan:
+        """Make the plan of a choice. If its backup cannot be replayed, the draft model drafts instead."""
+        assert choice.ahead
+        settings = choice.ahead
+        if not self.can_replay_backup(settings.backup):
+            settings = replace(settings, backup="neural")
+        return Plan(settings, random_tokens=lambda seed, text, count: [_REFUSED] * count)
 
     def undrafted(self, tokens: int) -> float:
         """Seconds that autoregressive takes for so many tokens, at the same costs."""
@@ -181,9 +233,20 @@ def _ends(run: PlayedRun) -> list[float]:
 
 def _ahead(found: RecordedComparison, choice: Choice, users: int) -> Simulation:
     """Simulate a strategy that prepares ahead, on a part of the texts. For one user their prompts have been read."""
-    ahead = found.ahead
+    ahead, heads, plan = found.ahead, found.heads, found.plan(choice)
     assert ahead, f"nobody knows what {choice.label} costs"
-    cases, undrafted = ahead.play(choice, users, found.costs), ahead.undrafted
+
+    def run(hopes: bool) -> PlayedRun:
+        texts = [places.ahead(hopes) for places in heads]
+        if users == 1:
+            return simulate_ahead(texts, plan, ahead.one, ahead.is_beside)
+        return simulate_together(texts, plan, ahead.for_users(users, found.costs), users, ahead.is_beside)
+
+    refused, accepted = run(False), run(True)
+    undrafted = [found.undrafted(request.tokens) for request in refused.requests]
     if users > 1:
-        undrafted = _ends(play(ahead.refused, choose(BASELINE).sources(), found.costs, users, drafts=False))
-    return Simulation(users, found.widest.get(users), undrafted, *cases, mean_hit_rate(*cases))
+        texts = [places.text(hopes=False) for places in heads]
+        undrafted = _ends(play(texts, choose(BASELINE).sources(), found.costs, users, drafts=False))
+    rates = [case.hit_rate for case in (refused, accepted) if case.hit_rate is not None]
+    hit_rate = statistics.mean(rates) if rates else None
+    return Simulation(users, found.widest.get(users), undrafted, refused, accepted, hit_rate)

@@ -191,7 +191,3 @@ class EstimatePlanner:
             return tail
         right, known = self._echoes[echo_length]
         return [right / known, *((1.0 - right / known) * rank for rank in tail)]
-
-
-def planner_for(settings: SpeculatorSettings, by_estimates: bool) -> FanOutPlanner | EstimatePlanner:
-    return EstimatePlanner(settings) if by_estimates else FanOutPlanner(settings)

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
 
-from decoding.core.batch_state import SINGLE, BatchState
+from decoding.core.batch_state import BatchState
 from decoding.disco.echoes import Echoes
 from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
@@ -27,8 +27,8 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.policy.pace import JudgedDraft, Pace
-from decoding.ssd.policy.planner import planner_for
-from decoding.ssd.policy.together import Experience, Misses, RowBudget
+from decoding.ssd.policy.planner import EstimatePlanner, FanOutPlanner
+from decoding.ssd.policy.together import Experience, RowBudget
 from decoding.strategies.suffix import SuffixDecoding
 from decoding.trace.answers import HIT, MODEL
 from decoding.trace.events import Backup
@@ -75,34 +75,33 @@ class SsdPolicy:
         end_tokens: Collection[int] = frozenset(),
         seed: int = 0,
         clock_ns: Callable[[], int] = time.perf_counter_ns,
+        batch: BatchState | None = None,
+        hides: bool = True,
+        experience: Experience | None = None,
     ) -> None:
-        """`seed` is that of the text's dice."""
+        """`seed` is that of the text's dice. `hides` says whether the draft prepares while the target verifies. The
+        texts of a batch learn together how many branches pay, and which backup: from what they have in common, or from
+        this experience."""
         settings = plan.settings
         self.lookahead = settings.lookahead
         self.has_estimates = plan.token_prices is not None
         self.prices = plan.token_prices or TokenPrices(0.0, 0.0)
-        self.planner = planner_for(settings, by_estimates=self.has_estimates)
+        self.planner = EstimatePlanner(settings) if self.has_estimates else FanOutPlanner(settings)
         self.pace = Pace(clock_ns)
-        self.budget = RowBudget(settings.branches)
+        self._batch = batch or BatchState()
+        known = experience or self._batch.common(Experience)
+        self.budget = RowBudget(settings.branches, hides, known.breadth)
         self.recalibration = Recalibration()  # of the classifier's estimates
         self.text: list[int] = []
         self.echoes = Echoes()
         self._end_tokens = end_tokens
         self._random_tokens = plan.random_tokens and partial(plan.random_tokens, seed)
         self._wanted = settings.backup
-        self._batch = SINGLE
-        self._misses = Misses()
+        self._misses = known.misses
         self._judge = plan.judge
         self._copier: SuffixDecoding | None = None
         self._guesses: Guesses = ()  # for the draft that the target verifies, once outcomes are chosen
         self._echo_lengths: Sequence[int] = ()
-
-    def join(self, batch: BatchState, hides: bool, experience: Experience | None = None) -> None:
-        """Learn with the texts of a batch, which are decoded together, how many branches pay, and which backup: from
-        what they have in common, or from this experience."""
-        self._batch, found = batch, experience or batch.common(Experience)
-        self.budget = RowBudget(self.budget.branches, hides, found.breadth)
-        self._misses = found.misses
 
     def read(self, text: Sequence[int]) -> None:
         """Begin the sample with its prompt."""

@@ -191,8 +191,8 @@ class Speculator:
         settings, classifier = recipe.settings, recipe.classifier
         self.recipe, self.runner, self.batch = recipe, runner, batch
         self.dice = dice_for(recipe.sampling, recipe.vocab, recipe.seed)
-        self.policy = SsdPolicy(plan_for(settings, recipe.vocab, classifier), recipe.end_tokens, recipe.seed)
-        self.policy.join(batch, hides)
+        plan = plan_for(settings, recipe.vocab, classifier)
+        self.policy = SsdPolicy(plan, recipe.end_tokens, recipe.seed, batch=batch, hides=hides)
         # Where the dice fix the text, Saguaro sampling would only cost; a classifier's branches follow no list.
         constant = 1.0 if classifier or recipe.sampling.fixes_the_text else settings.constant
         estimator = Estimator(classifier, self.policy.recalibration.corrected) if classifier else None

@@ -9,8 +9,10 @@ from __future__ import annotations
 import itertools
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import cache, partial
+from time import perf_counter_ns
 from typing import cast
 
 import torch
@@ -18,8 +20,11 @@ from torch import Tensor
 
 from decoding.core.sequence import Drafter
 from decoding.dice.verify import EMPTY, Draft, Verdict
+from decoding.errors import DrafthouseError
 from decoding.models.runner import Feed, ModelRunner, Steps
-from decoding.ssd.speculator.speculator import Postscript, Question, SpeculatorRecipe
+from decoding.ssd.speculator.speculator import Postscript, Question, Speculator, SpeculatorRecipe
+from decoding.ssd.speculator.speculators import Speculators
+from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.events import Anticipated
 from decoding.trace.timing import Clock
 
@@ -127,3 +132,56 @@ class Exchange(ABC):
 def _one_of(postscripts: Fetch, number: int) -> Postscript:
     found = postscripts()
     return found[number] if found else Postscript()
+
+
+class ExchangeHere(Exchange):
+    """The draft works in the target's own process. On a lane, it prepares for all texts while the target verifies them.
+    In turn, the target waits for all of it: the same tokens and hits, no overlap."""
+
+    def __init__(self, lanes: Lanes | None = None) -> None:
+        super().__init__()
+        self._lanes = lanes
+        self._on_lane: Callable[[], AbstractContextManager[object]] = lanes.draft.current if lanes else nullcontext
+        self._speculators = Speculators(hides=lanes is not None)
+
+    def enter(self, asking: SsdDrafter, text: Sequence[int]) -> None:
+        with self._on_lane():
+            self._speculators.read(asking.number, asking.recipe, text, asking.draft)
+
+    def leave(self, asking: SsdDrafter) -> None:
+        self._speculators.keep(self._speculators.texts.keys() - {asking.number})
+        self._postscripts = tuple  # they would keep the text's caches
+
+    def ask(self, asking: Sequence[SsdDrafter]) -> None:
+        with self._on_lane():
+            texts = self._speculators.answer([each.asked for each in asking], perf_counter_ns())
+        self._answer(asking, [partial(self._drafted, text) for text in texts], partial(self._tell, texts))
+
+    def verifies(self) -> None:
+        if not self._lanes:
+            self._prepare(lambda: False)
+
+    def meanwhile(self, is_done: Callable[[], bool]) -> None:
+        if self._lanes:
+            self._postscripts()  # the target verifies by now, so this delays no draft
+            self._prepare(is_done)
+
+    def _prepare(self, is_done: Callable[[], bool]) -> None:
+        with self._on_lane():
+            while not is_done() and self._speculators.step():
+                pass
+
+    def _tell(self, texts: Sequence[Speculator]) -> Sequence[Postscript]:
+        with self._on_lane():
+            return [text.postscript() for text in texts]
+
+    def _drafted(self, text: Speculator, late: Callable[[], Postscript]) -> Draft:
+        """Return the draft, with the scores that the verdict needs on the target's lane."""
+        draft, scores = text.answer
+        if isinstance(draft, DrafthouseError):
+            raise draft
+        if not draft.tokens:
+            return EMPTY
+        if self._lanes and scores is not None:
+            self._lanes.hand_over(scores)
+        return replace(draft, scores=scores, late=late)

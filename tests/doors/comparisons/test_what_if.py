@@ -11,7 +11,7 @@ from django.core.cache import cache
 
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
-from decoding.replay.what_if.ahead import Stood, stood, surer
+from decoding.replay.what_if.places import TracedText
 from decoding.strategies import STRATEGIES
 from decoding.trace.events import Anticipated, Drafted, Verified
 from tests.golden.behaviour import difference
@@ -82,7 +82,7 @@ def test_for_several_users_an_answer_says_which_prices_were_measured_and_adds_it
     there = asked("strategy=ssd&lookahead=6")
     TraceChunk.objects.all().delete()
     cache.delete(
-        f"recorded-2:{version(Comparison.objects.get(pk=made.pk))}"
+        f"recorded-3:{version(Comparison.objects.get(pk=made.pk))}"
     )  # so that nothing could be played any more
     assert asked("strategy=ssd") == {**one, "curve": there["curve"]}, "a place where the slider has been"
 
@@ -249,6 +249,14 @@ def test_without_a_draft_or_where_it_matches_text_answers_are_about_copies_and_s
     assert "these traces have none" in refused and "matches text (SLEM)" in refused
 
 
+def ranks(*samples):
+    """Ranks of the text's tokens on the draft's lists, and the least that they can be."""
+    places = TracedText.of(3, 3, False, tokens=(5, 9, 9))
+    for events in samples:
+        places.learn_branches(events)
+    return places.stood, places.beyond
+
+
 def round_one(drafted, accepted, token, branches):
     yield Drafted(1, 3, 2, drafted, (0.9,) * len(drafted), (), "limit", "fresh", 2, 0, 1, "")
     yield Verified(1, accepted, token, "bonus" if accepted == len(drafted) else "correction", 0, 1, 2)
@@ -257,8 +265,10 @@ def round_one(drafted, accepted, token, branches):
 
 def test_a_branch_tells_what_the_draft_preferred_and_of_two_samples_the_surer_is_believed():
     refused = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 9, 1), (2, 8, 1)))
-    assert stood(refused) == {1: Stood((7,), True)}
+    assert ranks(refused) == ({1: 2}, {})
     missed = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1), (1, 4, 1)))
-    assert stood(missed) == {1: Stood((7, 4), False)}
-    one, other = {3: Stood((1, 2), False), 5: Stood((1,), False)}, {3: Stood((), True), 5: Stood((1, 2), False)}
-    assert surer(one, other) == surer(other, one) == {3: Stood((), True), 5: Stood((1, 2), False)}
+    assert ranks(missed) == ({}, {1: 3})
+    fewer = round_one((5, 6), 1, 9, ((0, 3, 1), (1, 7, 1)))
+    assert ranks(round_one((5, 6), 1, 9, ((1, 7, 1), (1, 4, 1))), fewer) == ({}, {1: 3})
+    whole = round_one((5, 6), 2, 9, ((2, 8, 1), (2, 9, 1)))
+    assert ranks(whole) == ({2: 1}, {})

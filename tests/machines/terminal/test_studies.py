@@ -163,8 +163,6 @@ def test_a_classifier_of_copies_is_trained_beside_its_target_and_planned_with(he
     assert kinds(found["settings"]) >= {"lookup", "suffix", *judged} and kinds(found["at_load"]["rows"]) >= judged
     assert "hybrid:classifier=newest" not in kinds(found["settings"])
     assert all(row["measured"] for row in found["settings"] if Choice.of(row).kind in judged)
-    [judging] = found["classifiers"]
-    assert judging["speedups"].keys() == judged and judging["best_copy"] > 0 and 0 < judging["auc"] <= 1
 
 
 def test_a_gguf_file_is_compared_as_the_folder_that_is_made_of_it_once(tmp_path, monkeypatch, capsys):

@@ -12,7 +12,7 @@ from decoding.choice import choose
 from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco.recording import record
-from decoding.prices.counts import Counts
+from decoding.prices.cost_model import Counts
 from decoding.prices.fit import counted
 from decoding.prices.machine_card import published
 from decoding.replay import projecting

@@ -5,13 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.public import (
-    Choice,
-    RecordedComparison,
-    Simulation,
-    SsdTracks,
-    remarks_on,
-)
+from decoding.public import AheadPrices, Choice, RecordedComparison, Simulation, remarks_on
 
 
 def _prices(found: RecordedComparison, simulation: Simulation) -> Iterator[str]:
@@ -33,7 +27,7 @@ def _prices(found: RecordedComparison, simulation: Simulation) -> Iterator[str]:
     yield "A request's time includes waiting and reading the prompt. Autoregressive has as many users."
 
 
-def _preparing(ahead: SsdTracks, users: int) -> str:
+def _preparing(ahead: AheadPrices, users: int) -> str:
     """Say where the price of preparing comes from."""
     if users in ahead.at:
         return f"Preparing is priced as measured here with {users} users."
@@ -51,9 +45,9 @@ def _counted(numbers: Sequence[int]) -> str:
 
 def _not_in_traces(found: RecordedComparison, choice: Choice) -> Iterator[str]:
     """Say what stands for something that the traces do not hold."""
-    if found.ahead and choice.spec.prepares_ahead:
+    if choice.spec.prepares_ahead:
         backup = str(choice.all_params["backup"])
-        if not found.ahead.can_replay_backup(backup):
+        if not found.can_replay_backup(backup):
             yield f"After a miss, the simulation uses the draft model: no trace tells what backup={backup} drafts here."
     if choice.sees == "estimate":
         yield (

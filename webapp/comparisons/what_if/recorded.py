@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from uuid import UUID
 
 from django.core.cache import cache
 
@@ -13,21 +14,18 @@ from decoding.public import (
     BASELINE,
     MOST_USERS_ASKED,
     STRATEGIES,
+    AheadPrices,
     CostModel,
     Event,
     RecordedComparison,
     Started,
-    Stood,
     TracedText,
     Verified,
     costs_from,
     drafting_is_clear,
     from_dict,
-    prepared_along,
+    prepared_in,
     reading_cost,
-    ssd_tracks_of,
-    stood,
-    surer,
     with_loads,
     with_mixes,
     with_trees,
@@ -65,7 +63,7 @@ def one_user(comparison: Comparison) -> SampleQuerySet:
 def recorded(comparison: Comparison) -> RecordedComparison | None:
     """Return the recordings; None if nothing can be replayed yet. Reading traces is most of the work, so they are
     cached for other questions."""
-    return cache.get_or_set(f"recorded-2:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
+    return cache.get_or_set(f"recorded-3:{version(comparison)}", lambda: _read(comparison), KEPT_SECONDS)
 
 
 def _read(comparison: Comparison) -> RecordedComparison | None:
@@ -78,7 +76,7 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
     alike = {row.pk: row for row in read if row.numbers["tokens"] == texts[row.prompt_id]["tokens"]}
     room = comparison.sampling["max_new_tokens"]
     prompts = {prompt: _places(texts[prompt], before[prompt], room) for prompt in few if texts[prompt]["tokens"]}
-    played, where = list[tuple[str, list[Event]]](), dict[int, Mapping[int, Stood]]()
+    played = list[tuple[str, list[Event]]]()
     began: dict[bool, dict[int, Started]] = {False: {}, True: {}}  # by whether a draft model read the prompt
     for pk, events, words in trace.read_all(alike):
         strategy, prompt = alike[pk].run.strategy, alike[pk].prompt_id
@@ -89,8 +87,8 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
             prompts[prompt].learn(events)
         if strategy in PRICED | AHEAD | TREES | MIXES:
             played.append((strategy, [from_dict(event) for event in events]))
-        if strategy in AHEAD:
-            where[prompt] = surer(where.get(prompt, {}), stood(played[-1][1]))
+        if strategy in AHEAD and prompt in prompts:
+            prompts[prompt].learn_branches(played[-1][1])
     priced, ahead, trees, mixes = (
         [run for slug, run in played if slug in wanted] for wanted in (PRICED, AHEAD, TREES, MIXES)
     )
@@ -101,9 +99,8 @@ def _read(comparison: Comparison) -> RecordedComparison | None:
         return None
     prices = with_loads(costs, _by_users(comparison), reading_cost(began[False], began[True]))
     found = RecordedComparison([*seen.values()], len(texts), *prices, is_clear=not drafted or drafting_is_clear(priced))
-    seen_texts = [(texts[prompt]["tokens"], places, where.get(prompt, {})) for prompt, places in seen.items()]
-    played_ahead = ssd_tracks_of(seen_texts, priced, ahead, found.undrafted, is_beside=_is_beside(comparison))
-    return replace(found, ahead=played_ahead and replace(played_ahead, at=_preparing(comparison, found.costs)))
+    prepared = AheadPrices.of(priced, ahead, is_beside=_is_beside(comparison))
+    return replace(found, ahead=prepared and replace(prepared, at=_preparing(comparison, found.costs)))
 
 
 def _note_start(
@@ -118,26 +115,31 @@ def _note_start(
 def _by_users(comparison: Comparison) -> dict[int, list[Traces]]:
     """Read what passes cost that several texts share, from the runs with several users."""
     runs: dict[int, list[Traces]] = defaultdict(list)
-    for run, traces in _at_load(comparison, PRICED):
-        runs[run.concurrency or 1].append(traces)
+    for run, samples in _at_load(comparison, PRICED):
+        runs[run.concurrency or 1].append([[from_dict(event) for event in of] for _, of, _ in trace.read_all(samples)])
     return runs
 
 
 def _preparing(comparison: Comparison, costs: CostModel) -> dict[int, CostModel]:
     """Read what preparing ahead costs for several users, from the runs that did."""
-    runs: dict[int, list[tuple[int | None, Traces]]] = defaultdict(list)
-    for run, traces in _at_load(comparison, AHEAD):
+    runs: dict[int, list[tuple[int | None, list[dict[str, Any]]]]] = defaultdict(list)
+    undrafted = dict[int, list[dict[str, Any]]]()
+    for run, samples in _at_load(comparison, {BASELINE, *AHEAD}):
+        users, numbers = run.concurrency or 1, [sample.numbers for sample in samples.values()]
         if ahead := run.choice.ahead:
-            runs[run.concurrency or 1].append((ahead.branches, traces))
-    found = {users: prepared_along(of, costs, users) for users, of in runs.items()}
+            runs[users].append((ahead.branches, numbers))
+        else:
+            undrafted[users] = numbers
+    loads = [users for users in runs if users in undrafted]
+    found = {users: prepared_in(runs[users], undrafted[users], costs, users) for users in loads}
     return {users: at for users, at in found.items() if at}
 
 
-def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, Traces]]:
-    """Read some traces of each run of these strategies with several users."""
+def _at_load(comparison: Comparison, strategies: Collection[str]) -> Iterator[tuple[Run, dict[UUID, Sample]]]:
+    """Return some samples of each run of these strategies with several users."""
     for run in comparison.runs.filter(concurrency__gt=1, concurrency__lte=MOST_USERS_ASKED, strategy__in=strategies):
-        samples = {sample.pk: sample for sample in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}
-        yield run, [[from_dict(event) for event in of] for _, of, _ in trace.read_all(samples)]
+        if samples := {one.pk: one for one in run.samples.finished().filter(repeat=1)[:MOST_SAMPLES_OF_A_RUN]}:
+            yield run, samples
 
 
 def _is_beside(comparison: Comparison) -> bool:
