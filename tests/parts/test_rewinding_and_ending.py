@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import pytest
 import torch
 
 from decoding.choice import choose
 from decoding.core.ending import Ending
 from decoding.core.loop import decode_all
 from decoding.dice.sampling import Sampling
+from decoding.errors import BadPrompt
 from decoding.models.runner import rewind_to
 from decoding.trace.events import Finished, Recorder
 from tests.kit.worlds import World
@@ -43,3 +45,8 @@ def test_a_text_is_cut_before_a_stop_string_that_straddles_tokens_and_rounds() -
     assert ending.find([0, 2, 3], fresh=1) is None
     assert ending.find([0, 2, 3, 4, 1], fresh=2) == (4, "stop")
     assert ending.text([0, 2, 3, 4]) == "a"
+
+
+def test_a_prompt_without_room_is_refused() -> None:
+    with pytest.raises(BadPrompt, match="2 tokens and the target holds 2"):
+        World.of_tables(12, 7, context=2).run(choose("static"), [3, 1], Sampling())

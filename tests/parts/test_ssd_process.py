@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -23,8 +22,7 @@ OWNER = """
 import os, signal, sys
 from functools import partial
 import torch
-from decoding.ssd.transport.draft_process import Cores
-from decoding.ssd.transport.draft_process import DraftProcess
+from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from tests.kit.table import TableRunner
 
 process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), Cores(2))
@@ -35,24 +33,15 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def until_gone(pid: int) -> None:
-    until(lambda: not state(pid), f"the end of process {pid}")
-
-
 @LINUX
 def test_it_ends_with_whoever_started_it_even_while_it_stands_still() -> None:
     owner = subprocess.run([sys.executable, "-c", OWNER], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    until_gone(int(owner.stdout))
-
-
-@pytest.fixture(scope="module")
-def process() -> Iterator[DraftProcess]:
-    with DraftProcess(partial(TableRunner, torch.zeros(3, 3)), divide() or Cores(2)) as process:
-        yield process
+    until(lambda: not state(int(owner.stdout)), "its end")
 
 
 @LINUX
-def test_it_stays_on_its_core_sleeps_between_samples_and_ends_when_it_is_told(process: DraftProcess) -> None:
+def test_it_stays_on_its_core_sleeps_between_samples_and_ends_when_it_is_told() -> None:
+    process = DraftProcess(partial(TableRunner, torch.zeros(3, 3)), divide() or Cores(2))
     process.begin()
     pid = process.pid
     assert pid
