@@ -24,11 +24,10 @@ from webapp.jobs import services as jobs
 from webapp.jobs.models import Job, Queue
 from webapp.uploads.storing import StoreTrouble
 from worker import evidence, gauges, heartbeat, noise
-from worker.attempt import Attempt
+from worker.attempt import Attempt, hush
 from worker.database import Stopped, insist
 from worker.disk import DISK_FULL, NotNow
 from worker.engine_process import EngineDied, EngineProcess
-from worker.engine_reports import hush
 from worker.gpus import describe, read
 from worker.jobs import Work, works
 from worker.materials import NotHere, device_of, restrict

@@ -69,7 +69,7 @@ class Batch:
         """Play one round of every sequence. Return those that have ended, and let them leave."""
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
         self.state.begin(len(growing))
-        run_together([sequence.draft_steps() for sequence in growing])
+        run_together([sequence.propose() for sequence in growing])
         drafted = [sequence for sequence in growing if not sequence.error]
         pieces = self._pieces(PIECE if drafted else sys.maxsize)
         shared = SharedPass(len(drafted), sum(len(tokens) for _, tokens, _ in pieces.values()), self._prompts_ns)

@@ -1,7 +1,7 @@
 """Sequence: one text that is being decoded, with all state that it shares with no other text, and its drafter.
 
 While `is_reading`, the loop feeds each `prompt_piece` to the target and calls `note_prompt_read`. Then it plays rounds:
-`draft_steps`, `begin_verification`, `launch_verdict` and `commit_verdict`. On a CPU `_queued` and `_early` stay None.
+`propose`, `begin_verification`, `launch_verdict` and `commit_verdict`. On a CPU `_queued` and `_early` stay None.
 """
 
 from __future__ import annotations
@@ -147,8 +147,8 @@ class Sequence:
         self._free_since = self.clock.now()
         self.sink.emit(Started(self._start, self._free_since, self.arrived_ns, self.queued_ns))
 
-    def draft_steps(self) -> Steps[None]:
-        """Draft, in steps."""
+    def propose(self) -> Steps[None]:
+        """Have the drafter make this round's draft, pass by pass."""
         self._round += 1
         self._began = self.clock.now()
         self._draft, self._queued, self._judging = EMPTY, None, None

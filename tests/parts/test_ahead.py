@@ -225,7 +225,7 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
         for _ in range(6):
             before = Unread.read
             with refusing_waits():
-                run_one(sequence.draft_steps())
+                run_one(sequence.propose())
                 reader, tokens, need = sequence.begin_verification()
                 sequence.launch_verdict(reader.extend(tokens, need))
             assert Unread.read == before

@@ -180,7 +180,7 @@ def test_no_secret_of_any_kind_reaches_the_log_of_a_real_server(world, tmp_path)
               django_settings.SECRET_KEY, django_settings.TOKEN_PEPPER)  # fmt: skip
     assert [secret for secret in (*secrets.values(), *others) if secret in written] == []
     lines = [json.loads(line) for line in written.splitlines()]
-    assert any("GET /shared/<str:secret>/events/ 200 " in line["message"] for line in lines)
+    assert any("GET /shared/<str:secret>/events/ 200 " in line["message"] for line in lines), written
     told = next(line for line in lines if line.get("request_id") == "mine-1234" and "route" in line)
     known = {"service": "web", "method": "GET", "status": 200, "route": "/api/v1/me/", "user": token.user_id}
     known |= {"team": str(token.team_id), "token": token.key}
