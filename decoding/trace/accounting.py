@@ -142,19 +142,18 @@ Counted = Mapping[str, Any]  # the counts of a sample: plain data that survives 
 def count(events: Sequence[Event]) -> Counted | None:
     """Count one sample. None if nothing was prepared."""
     drafts, verdicts, prepared = _by_round(events, Drafted), _by_round(events, Verified), _by_round(events, Anticipated)
-    by_position: dict[str, list[int]] = {}
     by_source: dict[str, list[int]] = {}
     predicted = 0.0
     for number, draft in drafts.items():
         if draft.source in ("hit", "miss") and number - 1 in drafts:
-            before, is_hit = drafts[number - 1], draft.source == "hit"
-            _note(by_position, str(verdicts[number - 1].accepted), is_hit)
-            _note(by_source, before.backup or before.source, is_hit)
+            before = drafts[number - 1]
+            pair = by_source.setdefault(before.backup or before.source, [0, 0])
+            pair[0] += draft.source == "hit"
+            pair[1] += 1
             predicted += prepared[number - 1].predicted_hit if number - 1 in prepared else 0.0
     if not by_source:
         return None
     return {
-        "by_position": by_position,  # accepted count -> hits, outcomes
         "by_source": by_source,  # where the judged draft came from -> hits, outcomes
         "predicted": predicted,
         "rows": sum(event.pass_rows for event in prepared.values()),
@@ -196,14 +195,11 @@ def _answer(draft: Drafted) -> str:
 
 def rates(samples: Sequence[Counted]) -> dict[str, Any]:
     """Rates over samples. All are None if nothing was prepared."""
-    by_position, by_source = _added(samples, "by_position"), _added(samples, "by_source")
-    hits, outcomes = (sum(pair[i] for pair in by_source.values()) for i in (0, 1))
+    hits, outcomes = (sum(pair[i] for sample in samples for pair in sample["by_source"].values()) for i in (0, 1))
     drafting = sum(sample["busy_ns"] + sample["alone_ns"] for sample in samples)
     return {
         "hit_rate": hits / outcomes if outcomes else None,
         "predicted_hit_rate": sum(sample["predicted"] for sample in samples) / outcomes if outcomes else None,
-        "hit_rate_by_position": {k: hit / all_ for k, (hit, all_) in sorted(by_position.items(), key=_number)},
-        "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
         "prepared_branches": _branches(samples),
         "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
     }
@@ -225,26 +221,6 @@ def _unhidden_ns(prepared: Iterable[Anticipated], verdicts: Mapping[int, Verifie
 
 def _opened_without_a_pass(events: Sequence[Event]) -> int:
     return sum(each.is_read for each in rounds(events) if each.beside)
-
-
-def _note(counts: dict[str, list[int]], name: str, is_hit: bool) -> None:
-    pair = counts.setdefault(name, [0, 0])
-    pair[0] += is_hit
-    pair[1] += 1
-
-
-def _added(samples: Sequence[Counted], name: str) -> dict[str, list[int]]:
-    total: dict[str, list[int]] = {}
-    for sample in samples:
-        for key, (hits, outcomes) in sample[name].items():
-            pair = total.setdefault(key, [0, 0])
-            pair[0] += hits
-            pair[1] += outcomes
-    return total
-
-
-def _number(item: tuple[str, object]) -> int:
-    return int(item[0])
 
 
 def _within_ns(ahead: Anticipated, span: Drafted | Verified) -> int:
