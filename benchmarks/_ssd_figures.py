@@ -213,12 +213,11 @@ def show_hits(rows: Sequence[Mapping[str, Any]], told: Callable[[str], None]) ->
         if row["hit_rate"] is None:
             told(f"  {name:64} no hits and no misses")
             continue
-        by_position = " ".join(f"{k}:{rate:.2f}" for k, rate in row["hit_rate_by_position"].items())
         answered = "" if row["hit_answer_ms"] is None else f"answered in {row['hit_answer_ms']:.3f} ms, "
         told(
             f"  {name:64} hit {row['hit_rate']:.3f} (expected {row['predicted_hit_rate']:.3f}) with "
             f"{row['prepared_branches'] or 0:.1f} branches, {answered}"
-            f"{row['hidden_share']:.0%} of drafting hidden; by accepted {by_position}"
+            f"{row['hidden_share']:.0%} of drafting hidden"
         )
 
 

@@ -15,8 +15,6 @@ class Metrics:
     count: int
     positives: float  # share
     f1: float
-    precision: float
-    recall: float
     auc: float
     calibration_error: float  # expected calibration error, over BINS bins of equal width
     bce: float
@@ -26,23 +24,22 @@ class Metrics:
 def measure(probabilities: Tensor, labels: Tensor) -> Metrics:
     """Compare probabilities [n] with labels [n] in [0, 1]. A soft label counts for both classes by its weight."""
     p, y = probabilities.double(), labels.double()
-    chosen = p >= 0.5
-    true = float(y[chosen].sum())
-    precision = true / max(1, int(chosen.sum()))
-    recall = true / max(1e-12, float(y.sum()))
     clipped = p.clamp(1e-7, 1 - 1e-7)
     reliability = _reliability(p, y)
     return Metrics(
         count=len(p),
         positives=float(y.mean()),
-        f1=2 * precision * recall / max(1e-12, precision + recall),
-        precision=precision,
-        recall=recall,
+        f1=f1(p >= 0.5, y),
         auc=area_under_roc(p, y),
         calibration_error=sum(n * abs(mean - share) for mean, share, n in reliability) / len(p),
         bce=float(-(y * clipped.log() + (1 - y) * (1 - clipped).log()).mean()),
         reliability=reliability,
     )
+
+
+def f1(said: Tensor, labels: Tensor) -> float:
+    """F1 of the tokens [n] that are said to be accepted."""
+    return 2 * float(labels[said].sum()) / max(1e-12, float(said.sum()) + float(labels.sum()))
 
 
 def area_under_roc(p: Tensor, y: Tensor) -> float:

@@ -10,7 +10,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.disco import features
+from decoding.disco import features, metrics
 from decoding.disco.classifier import DraftClassifier, Layers
 from decoding.disco.recording import Recording
 from decoding.errors import BadStrategy
@@ -123,13 +123,6 @@ def _check(training: Labelled, held_out: Labelled, kind: str) -> None:
             )
 
 
-def _f1(logits: Tensor, accepted: Tensor) -> float:
-    """F1 of "accepted" at a probability of 0.5."""
-    said = logits > 0
-    right = float(accepted[said].sum())
-    return 2 * right / max(1e-12, float(said.sum()) + float(accepted.sum()))
-
-
 def _fit(
     weights: list[Tensor],
     rows: Tensor,
@@ -157,7 +150,7 @@ def _fit(
         with torch.no_grad():
             logits = network.logits(held_out_rows)
             now = float(F.binary_cross_entropy_with_logits(logits, held_out.accepted))
-        f1 = _f1(logits, held_out.accepted)
+        f1 = metrics.f1(logits > 0, held_out.accepted)
         on_progress(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now, f1))
         waited += 1
         if now < best_loss:

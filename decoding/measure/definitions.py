@@ -55,8 +55,6 @@ DEFINITIONS = {
     "num_target_passes": "runs of the target model after reading the prompt",
     "num_draft_passes": "runs of the draft model after reading the prompt; a step of all branches is one",
     "hit_rate": "of the verdicts that a draft followed, the share whose outcome had been prepared",
-    "hit_rate_by_position": "the same by how many drafted tokens the verdict accepted",
-    "hit_rate_by_source": "the same by where the judged draft came from: fresh, hit, or the backup after a miss",
     "predicted_hit_rate": "what the draft's side expected of hit_rate when it chose its branches",
     "prepared_branches": "mean number of branches in a pass that prepared, of all texts that shared the pass",
     "hidden_share": "of the time that the draft model worked, the part that lay within a verification",

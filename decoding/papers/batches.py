@@ -6,6 +6,7 @@ import dataclasses
 import statistics
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 from typing import Any, Literal
 
 from decoding.choice import Choice, choose
@@ -14,7 +15,7 @@ from decoding.drafting.records import RecordedText
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.settings import AUTOREGRESSIVE, STATICS, Origin
 from decoding.prices.cost_model import CostModel
-from decoding.prices.fit_ahead import with_preparing
+from decoding.prices.fit_ahead import prepared_in
 from decoding.replay.at_load import PlayedRequest, play
 from decoding.replay.ssd.simulator import simulate_together
 from decoding.ssd.policy.ssd_policy import Plan
@@ -25,6 +26,7 @@ Way = Any  # to decode: a choice, or what a formula is fed with
 Speeds = Sequence[float]  # of each text, in tokens per second, in one order for all choices
 LOOKAHEADS = (2, 4)  # of each kind; longer drafts do not pay where texts share passes
 BACKUPS: tuple[Backup, ...] = ("neural", "random")
+KEPT = ("prompt", "tokens_per_s", "hits", "num_target_passes", "num_draft_tokens", "verify_ns")
 
 
 def ahead_of(lookahead: int, each: int, backup: Backup = "neural") -> Choice:
@@ -50,29 +52,6 @@ def ahead(texts: int, backup: Backup) -> list[Choice]:
 
 def choices(texts: int) -> list[Choice]:
     return [undrafted(texts), *plain(texts), *(choice for backup in BACKUPS for choice in ahead(texts, backup))]
-
-
-@dataclass(frozen=True)
-class Ran:
-    """Speeds of each choice on each prompt, in tokens per second, the hits of what prepares ahead, and what a
-    verification takes."""
-
-    speeds: Mapping[str, Mapping[str, float]]  # label -> prompt -> tokens/s
-    hits: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)  # label -> counts of each sample
-    verifying: Mapping[str, float] = field(default_factory=dict)  # label -> mean seconds of a verification
-
-    @classmethod
-    def merged(cls, runs: Iterable[Ran]) -> Ran:
-        """Put runs of different choices together."""
-        found = cls({})
-        for ran in runs:
-            found = cls(*({**had, **more} for had, more in zip(vars(found).values(), vars(ran).values(), strict=True)))
-        return found
-
-    def ratio(self, choice: Choice, baseline: Choice) -> Estimate:
-        """Speed over the baseline's on the same prompt: the median over prompts."""
-        base = self.speeds[baseline.label]
-        return median([speed / base[prompt] for prompt, speed in self.speeds[choice.label].items()])
 
 
 class ByBatch:
@@ -112,27 +91,20 @@ class ByBatch:
 
 
 @dataclass(frozen=True)
-class RunBatches(ByBatch):
-    """Finished runs of every number of texts."""
+class Ran(ByBatch):
+    """Samples of finished runs, by label: of each the numbers that KEPT names."""
 
-    ran: Ran
+    samples: Mapping[str, Sequence[Mapping[str, Any]]]
     origin: Origin = "measured"
 
     def speeds(self, choice: Choice) -> Speeds:
-        return [speed for _, speed in sorted(self.ran.speeds[choice.label].items())]
+        return [one["tokens_per_s"] for one in sorted(self.samples[choice.label], key=itemgetter("prompt"))]
 
     def preparing(self, choice: Choice, costs: CostModel) -> CostModel | None:
-        """Prices of preparing in this run, less what slowed down autoregressive too. None if nothing was prepared."""
-        hits, texts = self.ran.hits[choice.label], choice.load.concurrency
-        if not any(sample["passes"] for sample in hits):
-            return None
-        drift = self.ran.verifying[undrafted(texts).label] / costs.verify(texts, texts)
-        return with_preparing(costs, [(int(choice.params["branches"]), hits, self.slower(choice))], texts, drift)
-
-    def slower(self, choice: Choice) -> float:
-        """How many times as long a verification takes as with a fixed lookahead of as many tokens."""
-        number = LOOKAHEADS.index(int(choice.params["lookahead"]))
-        return self.ran.verifying[choice.label] / self.ran.verifying[plain(choice.load.concurrency)[number].label]
+        """Prices of preparing in this run. None if nothing was prepared."""
+        texts = choice.load.concurrency
+        own, alone = (self.samples[each.label] for each in (choice, undrafted(texts)))
+        return prepared_in([(int(choice.params["branches"]), own)], alone, costs, texts)
 
 
 @dataclass(frozen=True)

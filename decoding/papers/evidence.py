@@ -4,7 +4,7 @@ goes on where an earlier one was killed."""
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import Any, NamedTuple
@@ -19,7 +19,7 @@ from decoding.disco import training
 from decoding.disco.classifier import DraftClassifier
 from decoding.errors import Cancelled
 from decoding.papers import batches
-from decoding.papers.batches import Ran, RunBatches, SimulatedBatches
+from decoding.papers.batches import Ran, SimulatedBatches
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
@@ -125,7 +125,7 @@ class Evidence:
         prompts, classifiers = len(self.prompts), int(self.classifier is not None)
 
         def run(name: str, choices: int) -> Phase:
-            return Phase(name, choices * prompts, name)
+            return Phase(name, choices * prompts, f"samples of {name}")
 
         def outcomes(temperature: float, *constants: float) -> Phase:
             kept_as = f"outcomes {temperature:g} {' '.join(f'{c:g}' for c in constants)}"
@@ -336,15 +336,14 @@ class Evidence:
         return ran, CostModel.from_dict(made["beside"]), CostModel.from_dict(made["alone"])
 
     @cached_property
-    def ran_together(self) -> RunBatches | None:
+    def ran_together(self) -> Ran | None:
         """SSD and static by batch size, each size kept as soon as it has run. None without a second core."""
         shorter = min(LONGEST_TOGETHER, self.sampling.max_new_tokens)
         sampling = dataclasses.replace(self.at(0.0), max_new_tokens=shorter)
-        runs = [
-            self._ran(phase, batches.choices(texts), sampling)[0]
-            for texts, phase in zip(BATCHES, self.phases["ran_together"], strict=False)
-        ]
-        return RunBatches(Ran.merged(runs)) if runs else None
+        samples: dict[str, Any] = {}
+        for texts, phase in zip(BATCHES, self.phases["ran_together"], strict=False):
+            samples |= self._ran(phase, batches.choices(texts), sampling)[0].samples
+        return Ran(samples) if samples else None
 
     def _ran(
         self,
@@ -367,10 +366,14 @@ class Evidence:
                 cancelled=self.cancelled,
             )
             self._require_whole()
-            return {"ran": vars(_ran_of(rows)), "also": also(every, traces)}
+            samples = {
+                label: [{name: one[name] for name in batches.KEPT} for one in row["samples"]]
+                for label, row in rows.items()
+            }
+            return {"ran": samples, "also": also(every, traces)}
 
         kept = self._kept(phase, make)
-        return Ran(**{name: kept["ran"][name] for name in Ran.__dataclass_fields__}), kept["also"]
+        return Ran(kept["ran"]), kept["also"]
 
     # Simulations ------------------------------------------------------------------------------------------------------
 
@@ -394,22 +397,6 @@ class Evidence:
         ran = self.ran_together
         found = ran.preparing(choice, self.joint) if ran else None
         return found or undisturbed(self.joint, self.prices, self.single)
-
-
-def _ran_of(rows: Mapping[str, Mapping[str, Any]]) -> Ran:
-    """Read a run from its report's rows, by label."""
-    samples = {label: row["samples"] for label, row in rows.items()}
-    return Ran(
-        {label: {one["prompt"]: one["tokens_per_s"] for one in own} for label, own in samples.items()},
-        {label: [dict(one["hits"]) for one in own if one["hits"]] for label, own in samples.items()},
-        {label: _verifying_s(own) for label, own in samples.items()},
-    )
-
-
-def _verifying_s(samples: Sequence[Mapping[str, Any]]) -> float:
-    passes: int = sum(one["num_target_passes"] or 0 for one in samples)
-    verify_ns: int = sum(one["verify_ns"] for one in samples)
-    return 1e-9 * verify_ns / max(1, passes)
 
 
 def _recording(temperature: float) -> str:

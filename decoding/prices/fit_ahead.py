@@ -14,8 +14,7 @@ from typing import Any
 
 from decoding.prices.cost_model import CostModel, Line
 from decoding.prices.fit import fitted, grouped
-from decoding.trace.accounting import Round, answers_of, rounds
-from decoding.trace.answers import MODEL
+from decoding.trace.accounting import MODEL, Round, answers_of, rounds
 from decoding.trace.events import Anticipated, Event
 
 Counted = Mapping[str, Any]  # counts of a sample

@@ -1,14 +1,20 @@
-"""Accounting of SSD from traces: where the time of each round goes, and which preparations were hits. Standard library
-only."""
+"""Accounting of SSD from traces: where the time of each round goes, which preparations were hits, and which backup adds
+more tokens per second. Standard library only."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from decoding.trace.answers import HIT, MODEL, Answers
-from decoding.trace.events import Anticipated, Drafted, Event, Started, Verified
+from decoding.trace.events import Anticipated, Backup, Drafted, Event, Started, Verified
+from decoding.trace.theory import Speculation
+
+HIT = "hit"
+MODEL: Backup = "neural"
+ENOUGH = 3  # rounds before a mean counts for anything
+TOTALS = ("verifying_ns", "preparing_ns", "drafting_ns", "answering_ns", "stepping", "steps")
 
 Phase = TypeVar("Phase", Drafted, Verified, Anticipated)
 
@@ -133,6 +139,59 @@ def _seconds_between(began_ns: int, ended_ns: int) -> float:
     return max(0, ended_ns - began_ns) * 1e-9
 
 
+# Answers to verdicts --------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Counts of one sample or of many: plain numbers."""
+
+    rounds: Counter[str] = field(default_factory=Counter)  # by what answered: hit, neural, ngram, random
+    tokens: Counter[str] = field(default_factory=Counter)  # that these rounds added to the text
+    verifying_ns: int = 0
+    preparing_ns: int = 0  # not hidden by a verification
+    drafting_ns: int = 0  # by the model, while the target waited
+    answering_ns: int = 0  # from all questions to their answers, less what was left of a step of preparing
+    stepping: int = 0  # answers for which the model ran: after misses, and where a hit was not long enough yet
+    steps: int = 0  # of the model for these
+
+    @classmethod
+    def added(cls, samples: Sequence[Mapping[str, Any]]) -> Answers:
+        """Add up those of samples, read from JSON."""
+        found = cls()
+        totals: Counter[str] = Counter()
+        for one in samples:
+            found.rounds.update(one["rounds"])
+            found.tokens.update(one["tokens"])
+            totals.update({name: one.get(name, 0) for name in TOTALS})  # older samples have fewer
+        more: dict[str, Any] = {name: totals[name] for name in TOTALS}
+        return replace(found, **more)
+
+    def speculation(self, backup: str) -> Speculation | None:
+        """The terms of Corollary 16 with one backup, in units of one verification; None if they are not known. Random
+        tokens are hardly ever accepted, so a round with them adds one token, whether or not they were tried."""
+        if self.rounds[MODEL] < ENOUGH or not self.verifying_ns:
+            return None
+        rounds, verifying = self.rounds.total(), self.verifying_ns / self.rounds.total()
+        waiting = self.preparing_ns / rounds / verifying  # after a miss too
+        return Speculation(
+            hit_rate=self.rounds[HIT] / rounds,
+            tokens_on_hit=self._tokens_after(HIT),
+            tokens_on_miss=self._tokens_after(backup),
+            preparing=1 + waiting,
+            backup=waiting + (self.drafting_ns / self.rounds[MODEL] / verifying if backup == MODEL else 0.0),
+        )
+
+    def faster(self, free: Backup, texts: int) -> Backup:
+        """Return the backup with which rounds of so many texts add more tokens per second: the model, or this one,
+        which takes no time."""
+        neural, fast = self.speculation(MODEL), self.speculation(free)
+        return free if neural and fast and fast.speedup(texts) >= neural.speedup(texts) else MODEL
+
+    def _tokens_after(self, answer: str) -> float:
+        return self.tokens[answer] / self.rounds[answer] if self.rounds[answer] else 1.0
+
+
 # Hits -----------------------------------------------------------------------------------------------------------------
 
 
@@ -142,19 +201,18 @@ Counted = Mapping[str, Any]  # the counts of a sample: plain data that survives 
 def count(events: Sequence[Event]) -> Counted | None:
     """Count one sample. None if nothing was prepared."""
     drafts, verdicts, prepared = _by_round(events, Drafted), _by_round(events, Verified), _by_round(events, Anticipated)
-    by_position: dict[str, list[int]] = {}
     by_source: dict[str, list[int]] = {}
     predicted = 0.0
     for number, draft in drafts.items():
         if draft.source in ("hit", "miss") and number - 1 in drafts:
-            before, is_hit = drafts[number - 1], draft.source == "hit"
-            _note(by_position, str(verdicts[number - 1].accepted), is_hit)
-            _note(by_source, before.backup or before.source, is_hit)
+            before = drafts[number - 1]
+            pair = by_source.setdefault(before.backup or before.source, [0, 0])
+            pair[0] += draft.source == "hit"
+            pair[1] += 1
             predicted += prepared[number - 1].predicted_hit if number - 1 in prepared else 0.0
     if not by_source:
         return None
     return {
-        "by_position": by_position,  # accepted count -> hits, outcomes
         "by_source": by_source,  # where the judged draft came from -> hits, outcomes
         "predicted": predicted,
         "rows": sum(event.pass_rows for event in prepared.values()),
@@ -196,14 +254,11 @@ def _answer(draft: Drafted) -> str:
 
 def rates(samples: Sequence[Counted]) -> dict[str, Any]:
     """Rates over samples. All are None if nothing was prepared."""
-    by_position, by_source = _added(samples, "by_position"), _added(samples, "by_source")
-    hits, outcomes = (sum(pair[i] for pair in by_source.values()) for i in (0, 1))
+    hits, outcomes = (sum(pair[i] for sample in samples for pair in sample["by_source"].values()) for i in (0, 1))
     drafting = sum(sample["busy_ns"] + sample["alone_ns"] for sample in samples)
     return {
         "hit_rate": hits / outcomes if outcomes else None,
         "predicted_hit_rate": sum(sample["predicted"] for sample in samples) / outcomes if outcomes else None,
-        "hit_rate_by_position": {k: hit / all_ for k, (hit, all_) in sorted(by_position.items(), key=_number)},
-        "hit_rate_by_source": {name: hit / all_ for name, (hit, all_) in sorted(by_source.items())},
         "prepared_branches": _branches(samples),
         "hidden_share": sum(sample["hidden_ns"] for sample in samples) / drafting if drafting else None,
     }
@@ -225,26 +280,6 @@ def _unhidden_ns(prepared: Iterable[Anticipated], verdicts: Mapping[int, Verifie
 
 def _opened_without_a_pass(events: Sequence[Event]) -> int:
     return sum(each.is_read for each in rounds(events) if each.beside)
-
-
-def _note(counts: dict[str, list[int]], name: str, is_hit: bool) -> None:
-    pair = counts.setdefault(name, [0, 0])
-    pair[0] += is_hit
-    pair[1] += 1
-
-
-def _added(samples: Sequence[Counted], name: str) -> dict[str, list[int]]:
-    total: dict[str, list[int]] = {}
-    for sample in samples:
-        for key, (hits, outcomes) in sample[name].items():
-            pair = total.setdefault(key, [0, 0])
-            pair[0] += hits
-            pair[1] += outcomes
-    return total
-
-
-def _number(item: tuple[str, object]) -> int:
-    return int(item[0])
 
 
 def _within_ns(ahead: Anticipated, span: Drafted | Verified) -> int:

@@ -81,12 +81,6 @@ def fan_out(lookahead: int, branches: float, acceptance: float, exponent: float)
     return [branches * share / sum(shares) for share in shares]
 
 
-def long_run_hit_rate(after_hit: float, after_miss: float) -> float:
-    """Hit rate in the long run, if rounds after a hit and after a miss hit with different chances, because different
-    drafters made their drafts."""
-    return after_miss / (1 - after_hit + after_miss)
-
-
 @dataclass(frozen=True)
 class PowerLaw:
     """Miss rate by number of branches: prefactor * branches ** -exponent. Without a prefactor, as in the paper's

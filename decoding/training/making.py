@@ -13,20 +13,23 @@ from typing import Any
 import torch
 
 from decoding.backends.pair import ModelPair
+from decoding.backends.without_draft import lacks_draft
 from decoding.core.loop import never
 from decoding.dice.chance import CHANCE_VERSION
 from decoding.dice.sampling import Sampling
-from decoding.disco import features, metrics, training
-from decoding.disco.cards import OURS
+from decoding.disco import features, judging, metrics, training
+from decoding.disco.cards import OURS, PAPER, SOURCES
 from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
+from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED, PRICED
-from decoding.errors import Cancelled
+from decoding.disco.recording import Recording
+from decoding.disco.training import Labelled, Progress
+from decoding.errors import BadPair, Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay import planning, probing
 from decoding.replay.planning import RecordedSet
-from decoding.training import designs
 from decoding.training.splits import Splits
 
 PARTS = ("training", "validation", "test")  # of the material
@@ -66,7 +69,9 @@ def make_classifier(
 ) -> DraftClassifier:
     """Make the classifier and fill in its card; the caller stores it. Raise `Cancelled` if the recording is
     cancelled."""
-    designs.check(design, pair.draft is None)
+    if pair.draft is None and design != SOURCES:
+        what = lacks_draft(f"A classifier of the design {design}")
+        raise BadPair(f"{what} Take the design {SOURCES}, which learns from copies too.")
     recorded = record(pair, material, sampling, on_progress=on_progress, cancelled=cancelled)
     if cancelled():
         raise Cancelled("The training was cancelled while it recorded.")
@@ -110,15 +115,15 @@ def learn(
     design: str = OURS,
 ) -> DraftClassifier:
     parts = recorded.training, recorded.validation, recorded.test
-    learnt, held_out, tested = (designs.label(design, part.recordings) for part in parts)
-    classifier = designs.train(
+    learnt, held_out, tested = (label(design, part.recordings) for part in parts)
+    classifier = train(
         design,
         learnt,
         held_out,
         is_undrafted=pair.draft is None,
         on_progress=lambda progress: on_progress(_epoch(progress)),
     )
-    tested = designs.judged(tested)
+    tested = judged(tested)
     pair.hold(HELD, classifier)
     costs = probing.probe(pair, material.validation, sampling, HELD, partial(_measuring, on_progress))
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
@@ -170,7 +175,7 @@ def _measuring(on_progress: OnProgress, done: int, due: int) -> None:
     on_progress(TrainingStep("measuring costs", done, due))
 
 
-def _epoch(progress: training.Progress) -> TrainingStep:
+def _epoch(progress: Progress) -> TrainingStep:
     losses = f"loss {progress.train_loss:.3f}, held out {progress.held_out_loss:.3f}"
     numbers = {
         "train_loss": progress.train_loss,
@@ -225,3 +230,62 @@ def _predicted(
         **{f"disco:{rule}": costs.speedup(counts, baseline, "estimate") for rule, counts in by_rule.items()},
         **(planning.copying(study, costs, classifier, thresholds[COPIED]) if COPIED in thresholds else {}),
     }
+
+
+# Designs: which networks are trained ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Network:
+    columns: Sequence[str]  # the features that it sees
+    hidden: int
+    kind: str = "drafted"  # of the tokens that it judges
+
+
+GLANCING = Network(features.GLANCE, training.HIDDEN)
+OF_COPIES = Network(judging.SEEN, 16, "copied")
+NETWORKS = {
+    OURS: GLANCING,
+    SOURCES: GLANCING,  # beside one of copies
+    PAPER: Network(features.PUBLISHED, 64),  # the paper does not give the width of its network
+}
+
+
+def label(design: str, recordings: Sequence[Recording]) -> Labelled:
+    """Label the tokens that a design learns from."""
+    is_drafted = any(recording.is_drafted for recording in recordings)
+    labelled = training.label(recordings) if is_drafted else training.NOTHING
+    return with_copies(labelled, recordings) if design == SOURCES else labelled
+
+
+def judged(labelled: Labelled) -> Labelled:
+    """Return the tokens by which a card judges: drafted ones, and on a target alone copied ones. A figure over both
+    would depend on how many there are of each."""
+    drafts, copies = _by_kind(labelled)
+    return drafts if len(drafts.rows) else copies
+
+
+def train(
+    design: str,
+    part: Labelled,
+    held_out: Labelled,
+    *,
+    is_undrafted: bool = False,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> DraftClassifier:
+    """Train the network of drafted tokens, and with the design `sources` one of copied tokens beside it; on a target
+    alone the latter only. `on_progress` follows the first."""
+    if is_undrafted:
+        return training.train(part, held_out, **vars(OF_COPIES), on_progress=on_progress)
+    network = NETWORKS[design]
+    if design != SOURCES:
+        return training.train(part, held_out, **vars(network), on_progress=on_progress)
+    (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
+    drafted = training.train(drafts, held_drafts, **vars(network), on_progress=on_progress)
+    return DraftClassifier(drafted.drafted, training.train(copies, held_copies, **vars(OF_COPIES)).drafted)
+
+
+def _by_kind(labelled: Labelled) -> tuple[Labelled, Labelled]:
+    """Divide the tokens into drafted and copied ones."""
+    is_copied = labelled.rows[:, features.COPIED] > 0.0
+    return labelled.only(~is_copied), labelled.only(is_copied)

@@ -13,7 +13,7 @@ from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import row_of
 from decoding.disco.judging import read_judge
 from decoding.drafting.source import Match
-from decoding.training.designs import OF_COPIES, label, train
+from decoding.training.making import OF_COPIES, label, train
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, looking_at
 

@@ -131,7 +131,7 @@ def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
     evidence, figures = evidence_of(3), [FIGURES[slug] for slug in ("disco-classifier", "disco-4", "ssd-3", "ssd-6")]
     every = phases(evidence, figures)
     assert phases_due(evidence, figures) == every and every["recording"] == 3 and "measuring prices" not in every
-    for kept in ("running SSD", "running SSD, 1 at a time", "outcomes 0 1"):
+    for kept in ("samples of running SSD", "samples of running SSD, 1 at a time", "outcomes 0 1"):
         evidence.keep(kept, [])
     due = phases_due(evidence, figures)
     assert every.keys() - due.keys() == {"running SSD", "running SSD, 1 at a time", "recording at temperature 0"}

@@ -28,14 +28,12 @@ TRACE: list[Event] = [
 ]
 
 
-def test_hits_are_counted_by_what_was_accepted_and_by_where_the_judged_draft_came_from() -> None:
+def test_hits_are_counted_of_the_verdicts_that_a_draft_followed() -> None:
     found = count(TRACE)
     assert found is not None
     assert rates([found, json.loads(json.dumps(found))]) == {
         "hit_rate": pytest.approx(1 / 3),
         "predicted_hit_rate": pytest.approx(1 / 3),  # of three outcomes; for the last nothing was prepared
-        "hit_rate_by_position": {"0": 0.0, "2": 1.0},
-        "hit_rate_by_source": {"fresh": 1.0, "hit": 0.0, "ngram": 0.0},
         "prepared_branches": 1.5,
         # 1,000 of 1,000 ns hidden in round 1; 1,900 of 4,000 in round 2; the first and the last draft made it wait
         "hidden_share": pytest.approx(2_900 / 9_000),

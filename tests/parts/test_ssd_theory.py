@@ -9,7 +9,6 @@ from decoding.trace.theory import (
     Speculation,
     critical_batch,
     fan_out,
-    long_run_hit_rate,
     power_law,
 )
 from tests.kit.recordings import tokens_per_round
@@ -42,8 +41,8 @@ def test_theorem_12_is_the_optimum_that_lagrange_multipliers_give(acceptance: fl
 
 def test_a_critical_batch_is_searched_where_backups_hit_differently() -> None:
     """Figure 6 of the paper marks a batch of 2: with one branch for each count, and the whole budget on the next token
-    after a fast backup, its own hit rates give the same."""
+    after a fast backup, which 0.8 of the next outcomes hit, its own hit rates give the same."""
     tokens, hits = tokens_per_round(0.885, 7), 1 - 0.28
     neural = Speculation(hits, tokens, tokens, preparing=0.92, backup=0.8)
-    fast = Speculation(long_run_hit_rate(hits, after_miss=0.8), tokens, 1.0, preparing=0.92, backup=0.0)
+    fast = Speculation(0.8 / (1 - hits + 0.8), tokens, 1.0, preparing=0.92, backup=0.0)
     assert critical_batch(neural, fast) == 2

@@ -61,8 +61,7 @@ def card_as_text(card: Mapping[str, Any]) -> str:
         "",
         f"{'features':20} {'AUC':>6} {'F1':>6} {'BCE':>6}",
         f"{'what it looks at':20} {found['auc']:6.3f} {found['f1']:6.3f} {found['bce']:6.3f}   "
-        f"calibration error {found['calibration_error']:.3f}, precision {found['precision']:.3f}, "
-        f"recall {found['recall']:.3f}",
+        f"calibration error {found['calibration_error']:.3f}",
         "",
         "predicted speed-up over autoregressive, test prompts, at settings tuned on others"
         " (best: chosen on the test prompts themselves)",

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from decoding.papers.bootstrap import Estimate
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, Series, series
 from decoding.papers.figures.base import DEEPEST, NOT_RUN, Drafting, Formula
-from decoding.papers.outcomes import OutcomeTally, total
+from decoding.papers.outcomes import total
 from decoding.papers.settings import AUTOREGRESSIVE, BRANCHES_EACH
-from decoding.trace.theory import least_over, long_run_hit_rate, most_over
+from decoding.trace.theory import least_over, most_over
 
 Points = list[tuple[float, Estimate]]
 DEPTHS = range(1, DEEPEST + 1)
@@ -23,7 +22,7 @@ def draw(evidence: Evidence) -> FigurePart:
     shown = [
         series("Theorem 7", "theory", ahead),
         series("the same without hits (SD)", "theory", plain),
-        series("Theorem 7, random tokens as backup", "theory", _long_run(race)),
+        series("Theorem 7, random tokens as backup", "theory", _by_formula(race, BRANCHES_EACH, is_random=True)),
         series("Corollary 9, upper bound", "theory", most),
         series("Corollary 9, lower bound", "theory", least),
         series("simulated", "simulated", _simulated(evidence)),
@@ -33,8 +32,8 @@ def draw(evidence: Evidence) -> FigurePart:
     return FigurePart(shown, _against_corollary_8(slower) + _why(evidence))
 
 
-def _by_formula(race: Formula, each: int) -> Points:
-    return [(depth, race.gain(Drafting(depth, each))) for depth in DEPTHS]
+def _by_formula(race: Formula, each: int, *, is_random: bool = False) -> Points:
+    return [(depth, race.gain(Drafting(depth, each, is_random))) for depth in DEPTHS]
 
 
 def _bounds(race: Formula) -> tuple[Points, Points]:
@@ -49,28 +48,6 @@ def _bounds(race: Formula) -> tuple[Points, Points]:
         over = least_over(sd, ahead.hit_rate, ahead.tokens_per_hit)
         least.append((depth, Estimate(unit * over)))
     return most, least
-
-
-def _long_run(race: Formula) -> Points:
-    """Speed by Theorem 7, at the hit rate of a text without end."""
-    found: Points = []
-    for depth in DEPTHS:
-        way = _random(depth)
-        tally = total(race.tallies(way))
-        spoken = replace(race.speculation(way, tally), hit_rate=_endless(tally))
-        found.append((depth, Estimate(spoken.speedup() / race.verify(way) * race.verify(race.undrafted()))))
-    return found
-
-
-def _random(depth: int) -> Drafting:
-    return Drafting(depth, BRANCHES_EACH, is_random=True)
-
-
-def _endless(tally: OutcomeTally) -> float:
-    """Hit rate of a text without end. Where nothing ever missed, no random token was drafted."""
-    if not tally.after_backup:
-        return tally.hit_rate
-    return long_run_hit_rate(1 - tally.miss_after_model, 1 - tally.miss_after_backup)
 
 
 def _simulated(evidence: Evidence) -> Points:

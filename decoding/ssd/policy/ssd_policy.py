@@ -30,7 +30,7 @@ from decoding.ssd.policy.pace import JudgedDraft, Pace
 from decoding.ssd.policy.planner import EstimatePlanner, FanOutPlanner
 from decoding.ssd.policy.together import Experience, RowBudget
 from decoding.strategies.suffix import SuffixDecoding
-from decoding.trace.answers import HIT, MODEL
+from decoding.trace.accounting import HIT, MODEL
 from decoding.trace.events import Backup
 
 SURE = 0.3  # least probability that all copied tokens are accepted

@@ -13,7 +13,7 @@ from typing import TypeVar
 
 from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.ssd.policy.breadth import Breadth
-from decoding.trace.answers import MODEL, Answers
+from decoding.trace.accounting import MODEL, Answers
 from decoding.trace.events import Backup
 
 Name = TypeVar("Name", bound=Hashable)  # of a text
