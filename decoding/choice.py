@@ -5,7 +5,6 @@ Standard library only, so the web process can use it. The strategies themselves 
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
@@ -27,12 +26,13 @@ ID = re.compile(r"^([0-9a-f]{8})(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
 @dataclass(frozen=True, slots=True)
 class Choice:
     """One strategy with its parameters, at one load: a row of a comparison. A row of an earlier version may lack
-    parameters that the strategy has gained; they have their defaults. One may name a strategy that is a setting of
-    another now."""
+    parameters that the strategy has gained; they have their defaults. Those that it has lost count no more. One may
+    name a strategy that is a setting of another now."""
 
     strategy: str
     params: Mapping[str, Value] = field(default_factory=dict)
     load: Load = ONE
+    stored: str = field(default="", compare=False)  # the label under which it ran, and its results are known
 
     def __post_init__(self) -> None:
         if self.strategy in FORMER:
@@ -70,7 +70,7 @@ class Choice:
         if self.classifier is None:
             return self
         usual = NEWEST if JUDGE in self.spec.params else ""
-        return dataclasses.replace(self, params={**self.params, CLASSIFIER.name: classifier or usual})
+        return Choice(self.strategy, {**self.params, CLASSIFIER.name: classifier or usual}, self.load)
 
     @property
     def judges_copies(self) -> bool:
@@ -94,7 +94,7 @@ class Choice:
         return by_order if self.remembers else self.spec.remark
 
     def at(self, load: Load) -> Choice:
-        return dataclasses.replace(self, load=load)
+        return Choice(self.strategy, self.params, load)
 
     def source(self, given: Given | None = None) -> Source:
         """Make what drafts for one text. What asks no classifier is given none."""
@@ -136,11 +136,13 @@ class Choice:
     @property
     def label(self) -> str:
         """Shortest command-line spelling, and the load if there is one: `static:4`, `threshold:0.4,cap=10 @8`."""
-        return self.settings + self.load.suffix
+        return self.stored or self.settings + self.load.suffix
 
     @property
     def settings(self) -> str:
         """The label without the load."""
+        if self.stored:
+            return self.stored.removesuffix(self.load.suffix)
         params = self.all_params
         words = [_word(params[param.name]) for param in self.spec.params]
         if not words:

@@ -151,7 +151,7 @@ class Run(LoadColumns, Noun):
 
     @property
     def choice(self) -> Choice:
-        return Choice(self.strategy, self.params, self.load)
+        return Choice(self.strategy, self.params, self.load, self.label)
 
     @property
     def title(self) -> str:
