@@ -75,7 +75,7 @@ class Choice:
     @property
     def judges_copies(self) -> bool:
         """Whether its classifier estimates copied tokens, so must have learned from such."""
-        return self.classifier is not None and self.spec.copies
+        return self.classifier is not None and self.spec.usual_source.copies
 
     @property
     def sees(self) -> Sight:

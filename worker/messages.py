@@ -55,7 +55,6 @@ class LocalPair:
     other_tokenizer: str = "auto"  # how a draft with another tokenizer drafts: one of METHODS
     dtype: str = "auto"
     runner: str = "auto"
-    template: Path | None = None  # chat template in place of the target's own
 
     @property
     def folders(self) -> tuple[Path, ...]:

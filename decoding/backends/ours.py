@@ -95,7 +95,7 @@ class Ours(Contestant):
         choice = request.choice
         if choice.label not in self._states:
             costs = None
-            if choice.spec.prices_rounds:
+            if choice.spec.usual_source.prices_rounds:
                 classifier = None if choice.classifier is None else self._pair.classifier(choice.classifier)
                 room = room_for(request.longest)
                 costs = Probing(self._pair, most, request.sampling, self.places, classifier, room).measured()

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from decoding.drafting.params import Param, Value
-from decoding.drafting.source import Chain, Given, Sight, Source
+from decoding.drafting.source import Chain, Given, Source
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadStrategy, meant
 
@@ -132,11 +132,6 @@ class Strategy:
         return self.source(Given(), **self.read({})) if self.source else Chain()
 
     @property
-    def sees(self) -> Sight:
-        """The sight that its source needs."""
-        return self.usual_source.sees
-
-    @property
     def can_replay(self) -> bool:
         """Whether a recorded text tells what it would draft."""
         return self.source is not None and not self.usual_source.blocks
@@ -147,30 +142,16 @@ class Strategy:
         return self.speculates is not None
 
     @property
-    def copies(self) -> bool:
-        """Whether it copies from the text, so must know the text's tokens."""
-        return self.usual_source.copies
-
-    @property
     def copies_only(self) -> bool:
         """Whether all its drafts are copies."""
-        return self.copies and not self.needs_draft
-
-    @property
-    def branches(self) -> bool:
-        """Whether it drafts trees."""
-        return self.usual_source.branches
+        return self.usual_source.copies and not self.needs_draft
 
     @property
     def needs_scores(self) -> bool:
         """Whether it needs the draft's scores of the target's tokens, so cannot run where the two match text."""
-        mixes = self.copies and self.needs_draft
-        return self.prepares_ahead or mixes or self.branches or self.sees == "fate"
-
-    @property
-    def prices_rounds(self) -> bool:
-        """Whether its source needs the costs of joint passes."""
-        return self.usual_source.prices_rounds
+        source = self.usual_source
+        mixes = source.copies and self.needs_draft
+        return self.prepares_ahead or mixes or source.branches or source.sees == "fate"
 
     @property
     def drafts_with_the_pair(self) -> bool:
@@ -180,7 +161,8 @@ class Strategy:
     @property
     def prices_passes(self) -> bool:
         """Whether its rounds consist of the pair's passes alone. What-if then reads the costs of passes from them."""
-        is_plain = self.can_replay and self.sees in ("nothing", "confidence", "peak") and not self.branches
+        source = self.usual_source
+        is_plain = self.can_replay and source.sees in ("nothing", "confidence", "peak") and not source.branches
         return is_plain and self.role in ("baseline", "ranked")
 
     @property

@@ -23,7 +23,7 @@ def doubt(ranking: str, *, is_noisy: bool, told: str = "") -> str:
 
 def looping(rows: Sequence[Row]) -> str:
     """State how much of the text repeats itself, if strategies that copy gain by that."""
-    copying = [row for row in rows if row["role"] in RANKED and STRATEGIES[row["strategy"]].copies]
+    copying = [row for row in rows if row["role"] in RANKED and STRATEGIES[row["strategy"]].usual_source.copies]
     share = max((row["repeated_8grams"] or 0 for row in copying), default=0)
     if share < LOOPING:
         return ""

@@ -68,7 +68,7 @@ def probe(
     answers = [decision_cost(rule.traces, found.chains) if is_launched else rule.price for rule in rules]
     reading, decision = (*answers, 0.0, 0.0)[:2]
     costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading, decision=decision), found.trees)
-    return with_mixes(costs, found.mixes, MIX.spec.sees)
+    return with_mixes(costs, found.mixes, MIX.spec.usual_source.sees)
 
 
 @dataclass

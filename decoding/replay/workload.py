@@ -42,7 +42,7 @@ def settings(
     without bounds, as an oracle peeks at each text alone."""
     has = {"has_classifier": has_classifier, "judges_copies": judges_copies, "is_undrafted": is_undrafted}
     for one in planned():
-        is_played = one.spec.role == "ranked" if at_load else not one.spec.prices_rounds
+        is_played = one.spec.role == "ranked" if at_load else not one.spec.usual_source.prices_rounds
         if one.spec.can_replay and is_played and not lacks(one, **has):
             yield one
 

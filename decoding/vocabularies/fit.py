@@ -19,8 +19,6 @@ from decoding.models.tokenizer_files import TokenizerFacts, read_tokenizer
 from decoding.vocabularies.shared import ABOUT_COPIES, SharedTokens, shared
 from decoding.vocabularies.spelling import spelling_of
 
-KV_BYTES = 4  # on a CPU, in float32; on a GPU half of it
-
 
 @dataclass(frozen=True)
 class PairFinding:
@@ -37,7 +35,6 @@ fits, remark, misfit = (partial(PairFinding, level) for level in ("fits", "remar
 class PairReport:
     target: ModelFolder
     draft: ModelFolder | None  # None: a target alone
-    context: int  # text length that the memory is counted for
     findings: tuple[PairFinding, ...]
 
     @property
@@ -53,45 +50,29 @@ class PairReport:
     def fits(self) -> bool:
         return all(finding.level != "misfit" for finding in self.findings)
 
-    @property
-    def models(self) -> tuple[ModelFolder, ...]:
-        return (self.target, self.draft) if self.draft else (self.target,)
-
-    @property
-    def memory_bytes(self) -> int:
-        return sum(
-            model.weight_bytes + (model.kv_values_per_token or 0) * KV_BYTES * self.context for model in self.models
-        )
-
     def require(self) -> None:
         """Raise BadPair if anything is wrong."""
         if not self.fits:
             raise BadPair(" ".join(found.sentence for found in self.findings if found.level == "misfit"))
 
 
-def check_pair(
-    target: Path | str | ModelFolder, draft: Path | str | ModelFolder | None, context: int | None = None
-) -> PairReport:
+def check_pair(target: Path | str | ModelFolder, draft: Path | str | ModelFolder | None) -> PairReport:
     """Compare two model folders, or look at a target alone. A folder that cannot be used at all raises
     BadCheckpoint."""
     models = inspect(target), inspect(draft) if draft else None
-    longest = min((model.context for model in models if model and model.context), default=4096)
-    asked = context or min(longest, 4096)
-    findings = tuple(_findings(*models, longest, context))
-    report = PairReport(*models, asked, findings)
-    return PairReport(*models, asked, (*findings, _memory(report)))
+    return PairReport(*models, tuple(_findings(*models)))
 
 
-def _findings(target: ModelFolder, draft: ModelFolder | None, longest: int, asked: int | None) -> Iterator[PairFinding]:
+def _findings(target: ModelFolder, draft: ModelFolder | None) -> Iterator[PairFinding]:
     yield from _origins(target, draft)
     if draft is None:
         read_tokenizer(target.path)  # refuses a broken one now, not when a text is to be read
         yield remark("draft", "There is no draft: strategies that need a draft model cannot run.")
         yield from _ends(target)
-        yield from _contexts([target], longest, asked)
+        yield from _contexts([target])
         return
     yield from _tokenizers(target, draft)
-    yield from _contexts([target, draft], longest, asked)
+    yield from _contexts([target, draft])
     yield _sizes(target, draft)
 
 
@@ -170,12 +151,10 @@ def _ends(target: ModelFolder) -> Iterator[PairFinding]:
         yield remark("special tokens", f"The target's end token {which}: no text ends with it.")
 
 
-def _contexts(models: Sequence[ModelFolder], longest: int, asked: int | None) -> Iterator[PairFinding]:
+def _contexts(models: Sequence[ModelFolder]) -> Iterator[PairFinding]:
     who, contexts = "pair" if len(models) > 1 else "target", [model.context for model in models]
-    if asked and asked > longest:
-        told = f"A text of {asked:,} tokens was asked for, and the {who} holds {longest:,}. Ask for less."
-        yield misfit("context", told)
-    elif growing := [model for model in models if model.context != model.made_for]:
+    longest = min((context for context in contexts if context), default=0)
+    if growing := [model for model in models if model.context != model.made_for]:
         told = (
             f"The {who} holds {longest:,} tokens: past {growing[0].context:,} the rope factors of {growing[0].family} "
             "change with the length of the text, and drafting would change the text."
@@ -201,12 +180,6 @@ def _sizes(target: ModelFolder, draft: ModelFolder) -> PairFinding:
     return fits("size", f"The target has {ratio:.0f} times as many parameters as the draft ({sizes}).")
 
 
-def _memory(report: PairReport) -> PairFinding:
-    weights = _size(sum(model.weight_bytes for model in report.models))
-    cache = f"the cache of a text of {report.context:,} tokens {_size(report.memory_bytes)}"
-    return fits("memory", f"Weights take {weights}; with {cache}.")
-
-
 def _count(number: int | None) -> str:
     return "an unstated number of" if number is None else f"{number:,}"
 
@@ -214,11 +187,3 @@ def _count(number: int | None) -> str:
 def _rounded(parameters: int) -> str:
     unit, name = next(((unit, name) for unit, name in ((1e9, "B"), (1e6, "M")) if parameters >= unit), (1e3, "K"))
     return f"{parameters / unit:.1f}{name}"
-
-
-def _size(count: float) -> str:
-    for unit in ("B", "KiB", "MiB"):
-        if count < 1024:
-            return f"{count:.1f} {unit}"
-        count /= 1024
-    return f"{count:.2f} GiB"

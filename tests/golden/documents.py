@@ -95,7 +95,9 @@ def recorded(name: str) -> RecordedSet:
 def counts(name: str) -> Rows:
     """Passes that a replay counts of each setting of the live cases."""
     found, classifier = recorded(name), some_classifier()
-    choices = [one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.prices_rounds]
+    choices = [
+        one for one in parse_choices(live.LABELS) if one.spec.can_replay and not one.spec.usual_source.prices_rounds
+    ]
     rows = {}
     for choice in (one for one in choices if not one.needs_likelihoods):
         counted = found.play(choice, classifier, FULL)

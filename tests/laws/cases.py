@@ -244,7 +244,7 @@ class Run:
 
     def __post_init__(self) -> None:
         self.world = self.case.world()
-        self.state = BatchState(JOINT if self.case.choice.spec.prices_rounds else None)
+        self.state = BatchState(JOINT if self.case.choice.spec.usual_source.prices_rounds else None)
         self.lanes: Lanes | None = None
         if self.case.choice.all_params.get("placement") in PLACEMENTS:
             here = self.world.target.device

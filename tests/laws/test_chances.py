@@ -19,7 +19,7 @@ from tests.laws.drawing import Drawing
 
 LENGTH = 3  # tokens whose joint law is proved
 # It knows the verdict when it chooses a source, so under ratio dice its texts are no fair draws. It is a bound.
-LAWFUL = [slug for slug in OURS if not (STRATEGIES[slug].role == "bound" and STRATEGIES[slug].copies)]
+LAWFUL = [slug for slug in OURS if not (STRATEGIES[slug].role == "bound" and STRATEGIES[slug].usual_source.copies)]
 
 
 class Ticking(MovedClock):

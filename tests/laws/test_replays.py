@@ -45,7 +45,9 @@ Rounds = list[tuple[int, int, int, str]]
 TOLD = [
     slug
     for slug, spec in STRATEGIES.items()
-    if slug in OURS and not (spec.copies and spec.needs_draft) and not (spec.prepares_ahead and spec.may_ask)
+    if slug in OURS
+    and not (spec.usual_source.copies and spec.needs_draft)
+    and not (spec.prepares_ahead and spec.may_ask)
 ]
 
 
@@ -65,7 +67,7 @@ def recorded_cases(draw: st.DrawFn, slug: str) -> Case:
         seed=draw(st.integers(0, 99)),
         noise=draw(st.sampled_from([0.8, 0.4])),
         # A live tree learns from what it drafts behind an end, too.
-        ends=() if choice.spec.branches else draw(st.lists(tokens, max_size=1).map(tuple)),
+        ends=() if choice.spec.usual_source.branches else draw(st.lists(tokens, max_size=1).map(tuple)),
         users=draw(st.integers(1, 3)),
         prompts=tuple(draw(st.lists(st.lists(tokens, min_size=1, max_size=9).map(tuple), min_size=2, max_size=5))),
     )
@@ -80,7 +82,7 @@ def is_the_live_one(case: Case) -> None:
     recordings = recorded(case)
     asked, played = (ahead if case.choice.spec.prepares_ahead else sourced)(case, recordings)
     assert rounds_in(played) == live(case, asked)
-    if not case.choice.spec.prepares_ahead and not case.choice.spec.prices_rounds:
+    if not case.choice.spec.prepares_ahead and not case.choice.spec.usual_source.prices_rounds:
         counts = replay(asked, source_of(case), JOINT)
         assert counts.parts == [counted(events_of(text)) for text in Run(case).decode(1)]
 
@@ -116,7 +118,7 @@ def test_what_if_plays_the_rounds_of_a_live_batch_from_traces_of_one_user(choice
     found = simulate(traced(case), choice.at(Load(case.users)), case.users)
     least, most = rounds_in(found.accepted), rounds_in(found.refused)
     ran = live(case, [RecordedText(each.record, each.prompt_tokens) for each in recorded(case)])
-    if choice.spec.branches:
+    if choice.spec.usual_source.branches:
         assert sum(map(len, least)) <= sum(map(len, ran)) <= sum(map(len, most))
     else:
         assert least == most == ran

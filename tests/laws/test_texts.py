@@ -84,8 +84,14 @@ def depends_on_others(choice: Choice) -> bool:
     """Whether lengths of its drafts depend on neighbours, earlier texts or prices. Under ratio dice a text depends on
     them, though its law does not."""
     spec = choice.spec
-    mixes = spec.copies and spec.needs_draft  # by what passes take
-    return spec.prepares_ahead or spec.prices_rounds or spec.branches or mixes or choice.remembers
+    mixes = spec.usual_source.copies and spec.needs_draft  # by what passes take
+    return (
+        spec.prepares_ahead
+        or spec.usual_source.prices_rounds
+        or spec.usual_source.branches
+        or mixes
+        or choice.remembers
+    )
 
 
 # ---- the text

@@ -47,8 +47,6 @@ def test_a_pair_that_fits(pair: tuple[Path, Path]) -> None:
     assert report.fits
     assert set(levels(report).values()) == {"fits"}
     assert "Both have the same 97 tokens." in sentences(report)
-    kv = (3 * 2 * 2 * 8 + 2 * 2 * 6) * 4 * 128
-    assert report.memory_bytes == report.target.weight_bytes + report.draft.weight_bytes + kv
     report.require()
 
 
@@ -119,10 +117,3 @@ def test_what_changes_no_text_is_a_remark(pair: tuple[Path, Path], case: str) ->
     report = check_pair(*pair)
     assert report.fits
     assert says in sentences(report)[0]
-
-
-def test_a_text_longer_than_the_pair_holds_does_not_fit(pair: tuple[Path, Path]) -> None:
-    assert check_pair(*pair, context=128).fits
-    report = check_pair(*pair, context=129)
-    assert not report.fits
-    assert sentences(report)[0].startswith("A text of 129 tokens was asked for, and the pair holds 128")

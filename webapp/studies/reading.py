@@ -227,7 +227,7 @@ def comparison_with(classifier: Classifier) -> Boxes:
             boxes += _chosen(strategy.slug, choice.params)
         elif strategy.role == "baseline":
             boxes.append(("use", strategy.slug))
-        elif strategy.prices_passes and strategy.sees == "nothing" and strategy.demo:
+        elif strategy.prices_passes and strategy.usual_source.sees == "nothing" and strategy.demo:
             boxes += _chosen(strategy.slug, _together(strategy.demo))
     return boxes + [(name, value) for name, value in sampling.items() if name not in ("stop", "ignore_eos")]
 

@@ -78,7 +78,7 @@ def _pair_of(
         classifier_at=local.classifiers.get,
         fingerprints=(target.folder.fingerprint, draft.folder.fingerprint) if draft else None,
         draft_process=process,
-        renderer=Renderer(target.folder.path, local.template),
+        renderer=Renderer(target.folder.path),
     )
 
 

@@ -135,10 +135,8 @@ def _servers_alone(args: argparse.Namespace, servers: Sequence[AskedServer]) -> 
     """Choices of a comparison of servers alone."""
     if not servers:
         raise BadArguments("--servers-only needs servers: give --server ADDRESS,dialect=NAME or --start COMMAND.")
-    if any(named is not None for named in (args.strategies, args.target, args.draft, args.template)):
-        raise BadArguments(
-            "--servers-only loads no model here; leave out --strategies, --target, --draft and --template."
-        )
+    if any(named is not None for named in (args.strategies, args.target, args.draft)):
+        raise BadArguments("--servers-only loads no model here; leave out --strategies, --target and --draft.")
     if args.prompts is None:
         raise BadArguments("Servers alone need prompts: give --prompts FILE.")
     remark = "No model runs here, so nobody audits the answers: texts are only compared with the first server's."

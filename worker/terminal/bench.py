@@ -65,7 +65,6 @@ def _pair(args: argparse.Namespace, material: Material) -> LocalPair:
         other_tokenizer=args.other_tokenizer,
         dtype=args.dtype,
         runner=args.runner,
-        template=args.template,
     )
 
 
@@ -103,7 +102,6 @@ def parser_of(
     )
     models.add_argument("--prompts", type=Path, metavar="FILE", help="JSONL, JSON, CSV, TSV or text")
     models.add_argument("--form", choices=FORMS, help="what the prompt file's columns are, if names do not say it")
-    models.add_argument("--template", type=Path, metavar="FILE", help="chat template, if not the target's own")
     if takes_split:
         models.add_argument("--split", choices=("train", "validation", "test"), help="only the prompts of this split")
     models.add_argument("--limit", type=count_of, metavar="N", help="only the first N prompts (of each split)")

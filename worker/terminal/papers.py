@@ -97,9 +97,8 @@ class FolderShelf(Shelf):
 def _recipe(bench: Bench) -> dict[str, str]:
     """Hash each part of what decides the numbers, apart from the machine."""
     pair, classifier = bench.pair, bench.material.classifier_at("")
-    files = [path.read_bytes().hex() for path in (pair.template,) if path and path.is_file()]
     parts = {
-        "pair": [*map(contents, filter(Path.is_dir, pair.folders)), *files, pair.other_tokenizer],
+        "pair": [*map(contents, filter(Path.is_dir, pair.folders)), pair.other_tokenizer],
         "classifier": contents(classifier) if classifier else "",
         "prompts": [[prompt.id, prompt.content] for prompt in bench.prompts],
         "sampling": bench.sampling.to_dict(),

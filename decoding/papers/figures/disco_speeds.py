@@ -36,7 +36,7 @@ def _replayed(evidence: Evidence) -> dict[str, Estimate]:
     base = study.play(STATICS[evidence.lookahead - 1])
     found = {}
     for name, choice in {**evidence.stopping, "oracle": ORACLE}.items():
-        sees = choice.spec.sees
+        sees = choice.spec.usual_source.sees
         counts = tuned[str(choice.params["rule"])] if sees == "estimate" else study.play(choice)
         found[name] = faster(evidence.costs, counts, base, sees)
     return found

@@ -24,10 +24,9 @@ CURE = "Read the prompts with the form chat-as-text, or add a chat_template.jinj
 class Renderer:
     """Starts its process with the first prompt and keeps it for the next ones. `close` ends it."""
 
-    def __init__(self, folder: Path, file: Path | None = None, seconds: float = SECONDS) -> None:
-        """Render by the template of the target's folder, or of `file` in its place, within `seconds` for a prompt."""
+    def __init__(self, folder: Path, seconds: float = SECONDS) -> None:
+        """Render by the template of the target's folder, within `seconds` for a prompt."""
         self._folder = folder
-        self._file = file
         self._seconds = seconds
         self._templates: dict[bool, Template | None] = {}  # by whether there are tools
         self._process: subprocess.Popen[str] | None = None
@@ -58,11 +57,10 @@ class Renderer:
 
     def _template(self, has_tools: bool) -> Template:
         if has_tools not in self._templates:
-            self._templates[has_tools] = template_of(self._folder, has_tools=has_tools, file=self._file)
+            self._templates[has_tools] = template_of(self._folder, has_tools=has_tools)
         if (found := self._templates[has_tools]) is None:
             raise BadPrompt(
-                f"The target in {self._folder} has no chat template, so nothing says how messages become a text. "
-                f"{CURE}; on the command line, --template FILE names one."
+                f"The target in {self._folder} has no chat template, so nothing makes a text of messages. {CURE}."
             )
         return found
 

@@ -24,14 +24,14 @@ class Template:
     special: Mapping[str, str]  # texts of the special tokens, by the names that templates use
 
 
-def template_of(folder: Path, *, has_tools: bool = False, file: Path | None = None) -> Template | None:
-    """Return the template of the folder, or of `file` in its place; None if there is none."""
+def template_of(folder: Path, *, has_tools: bool = False) -> Template | None:
+    """Return the template of the folder; None if there is none."""
     config = read_json(folder / "tokenizer_config.json") or {}
-    text = _read(file) if file else _own(folder, config, has_tools)
+    text = _text(folder, config, has_tools)
     return Template(text, _special(folder, config)) if text else None
 
 
-def _own(folder: Path, config: Mapping[str, Any], has_tools: bool) -> str:
+def _text(folder: Path, config: Mapping[str, Any], has_tools: bool) -> str:
     """Look where transformers looks: a file of its own wins over the tokenizer's config."""
     if (folder / "chat_template.jinja").is_file():
         return _read(folder / "chat_template.jinja")
@@ -52,7 +52,7 @@ def _read(file: Path) -> str:
         return file.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", "") or "it is not UTF-8 text"
-        raise BadCheckpoint(f"The chat template {file} cannot be read: {why}. Give the path of a Jinja file.") from None
+        raise BadCheckpoint(f"The chat template {file} cannot be read: {why}. Copy it again.") from None
 
 
 def _special(folder: Path, config: Mapping[str, Any]) -> dict[str, str]:

@@ -104,9 +104,8 @@ LOG = [{"custom_id": str(n), "body": {"prompt": f"w{n + 3}"}, "timestamp": 1000 
 
 @pytest.fixture
 def folder(box: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder where commands run: a pair, its prompts, chats with a template, a log, and a pipe."""
+    """The folder where commands run: a pair, its prompts, chats, a log, and a pipe."""
     os.mkfifo(copied(box, tmp_path) / "pipe")  # a device would be lost if a refusal were
-    (tmp_path / "chat.jinja").write_text(TEMPLATE)
     (tmp_path / "talks.jsonl").write_text("\n".join(map(json.dumps, TALKS)))
     (tmp_path / "log.jsonl").write_text("\n".join(map(json.dumps, LOG)))
     (tmp_path / "brim.jsonl").write_text(json.dumps({"text": "w1 " * 128}))
@@ -119,7 +118,8 @@ def test_chats_are_reported_by_turn_and_a_log_is_replayed_at_its_own_times(folde
         assert main(on_pair(folder, "--strategies", "static:2", "--json", "r.json", *more, tokens=6)) == 0
         return compared(folder / "r.json")
 
-    base, static = run("--prompts", "talks.jsonl", "--template", "chat.jinja")["strategies"]
+    (folder / "target" / "chat_template.jinja").write_text(TEMPLATE)
+    base, static = run("--prompts", "talks.jsonl")["strategies"]
     first, later = (sample for sample in base["samples"] if sample["prompt"].startswith("t"))
     assert first["rendered"] == "w1 w3 w4 w2"
     assert later["rendered"] == f"w1 w3 w4 w2 {first['answer']} w1 w5 w2"

@@ -76,7 +76,7 @@ def test_servers_are_read_with_their_settings_names_and_loads(box: Path, monkeyp
         ("llama-server 'half --port {port}", "is not a command"),
         ("--servers-only --prompts p.txt", "needs servers"),
         (f"--servers-only --server {HERE}", "Servers alone need prompts"),
-        (f"--servers-only --server {HERE} --template t.jinja", "loads no model here"),
+        (f"--servers-only --server {HERE} --draft d", "loads no model here"),
     ],
 )
 def test_a_slip_in_a_server_or_a_command_that_starts_one_is_told(text: str, told: str) -> None:

@@ -279,7 +279,6 @@ def test_figures_are_drawn_stored_and_told_and_a_rerun_takes_finished_ones_and_t
 def test_evidence_of_anything_else_is_not_mixed_in(tmp_path, capsys):
     """Files count by their content: the same ones may be copied from anywhere, and others may have the old names."""
     models = shutil.copytree(PAIR, tmp_path / "pair")
-    (tmp_path / "chat.jinja").write_text("{{ messages[0].content }}")
     asked = [*LITTLE, "--target", models / "target", "--draft", models / "draft", *OWN, "--figures", "disco-4"]
     asked += ["--out", tmp_path / "out"]
 
@@ -289,7 +288,7 @@ def test_evidence_of_anything_else_is_not_mixed_in(tmp_path, capsys):
     assert command(*asked[:-3], "ssd-99") == 2
     assert "there is no figure 'ssd-99'" in capsys.readouterr().err
     assert command(*asked) == 0
-    for more in (("--limit", 3), ("--template", tmp_path / "chat.jinja"), ("--seed", 7)):
+    for more in (("--limit", 3), ("--seed", 7)):
         assert is_refused(*more), more
     for file in (next((models / "disco").glob("*.json")), models / "draft" / "model.safetensors"):
         before = file.read_bytes()

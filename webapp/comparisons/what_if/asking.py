@@ -221,7 +221,7 @@ def _fit(
 
 def _replayed(found: RecordedComparison, row: Mapping[str, Any], is_ahead: bool) -> dict[str, Any]:
     choice = Choice.of(row).at(load_of(row))
-    is_known = choice.spec in ASKABLE or (choice.spec.copies and choice.spec.needs_draft)
+    is_known = choice.spec in ASKABLE or (choice.spec.usual_source.copies and choice.spec.needs_draft)
     can_say = is_known and _is_ahead(choice.strategy) == is_ahead and not unknown(found, choice)
     shown = {name: row[name] for name in ("label", "name", "strategy", "params", "role", "speedup")}
     return {**shown, "simulated": _play(found, choice).ratio if can_say else None}

@@ -38,7 +38,7 @@ DRAFTED_BY_THE_PAIR = {slug for slug, strategy in STRATEGIES.items() if strategy
 COPYING = {slug for slug, strategy in STRATEGIES.items() if strategy.copies_only}
 PRICED = {slug for slug, strategy in STRATEGIES.items() if strategy.prices_passes}
 AHEAD = {slug for slug, strategy in STRATEGIES.items() if strategy.prepares_ahead and strategy.sliders}
-TREES = {slug for slug, strategy in STRATEGIES.items() if strategy.branches}
+TREES = {slug for slug, strategy in STRATEGIES.items() if strategy.usual_source.branches}
 MIXES = {slug for slug, strategy in STRATEGIES.items() if strategy.usual_source.weighs and strategy.role == "ranked"}
 KEPT_WORDS = 40  # characters of a prompt's end: some sources look at the words before a round
 MOST_SAMPLES = 200  # read for one answer; of more samples, prompts evenly spread over all

@@ -23,8 +23,10 @@ from webapp.registry.models import Pair
 
 def _can_ask(spec: Strategy) -> bool:
     """Whether traces tell what a setting of it would do: one that sliders choose, or the usual one if it has none."""
-    has_estimates = spec.copies or choose(spec.slug).classifier is None  # of drafted tokens, traces hold few
-    is_known = spec.can_replay and has_estimates and not spec.prices_rounds
+    has_estimates = (
+        spec.usual_source.copies or choose(spec.slug).classifier is None
+    )  # of drafted tokens, traces hold few
+    is_known = spec.can_replay and has_estimates and not spec.usual_source.prices_rounds
     return not spec.usual_source.blocks and (bool(spec.sliders) or (is_known and spec.role == "ranked"))
 
 
@@ -71,7 +73,7 @@ def no_draft(comparison: Comparison, choice: Choice) -> Conflict | None:
 
 def unknown(found: RecordedComparison, choice: Choice) -> Conflict | None:
     """Return why these traces cannot tell what the choice would draft; None if they can."""
-    if choice.spec.copies and not found.knows_prompts:
+    if choice.spec.usual_source.copies and not found.knows_prompts:
         return Conflict(
             f"These traces are of an older version and lack the tokens of the prompts, from which {choice.strategy} "
             "copies.", code="nothing-recorded", hint="Clone this comparison.",
