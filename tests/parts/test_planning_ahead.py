@@ -10,23 +10,19 @@ from typing import Any
 import pytest
 
 from decoding.choice import choose
-from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.planning import RecordedSet, study
+from decoding.replay.planning import study
 from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, predict_ahead
-from decoding.replay.planning_at_load import PlanInputs, predict_at_load
 from decoding.replay.probing import probe, typical
 from decoding.replay.workload import PROMPTS as PROMPTS_RUN
 from decoding.replay.workload import planned_ahead, samples_ahead
 from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
-from tests.golden.documents import COSTS
 from tests.kit.beside import table_draft
-from tests.kit.loads import CHEAP, like_one
-from tests.kit.loads import PROMPTS as AT_LOAD
+from tests.kit.loads import CHEAP
 from tests.kit.pairs import LETTERS, pair
 from tests.kit.processes import LINUX
 from tests.kit.worlds import some_classifier
@@ -101,14 +97,6 @@ def test_a_search_that_is_cancelled_or_whose_branches_do_not_fit_into_memory_pre
     assert predict_ahead(full) == []
 
 
-GREEDY = Sampling(max_new_tokens=8)
-
-
-@pytest.fixture(scope="module")
-def recorded() -> RecordedSet:
-    return study(pair(), AT_LOAD, GREEDY, tails=True)
-
-
 # Preparing ahead ------------------------------------------------------------------------------------------------------
 
 
@@ -164,16 +152,3 @@ def test_the_time_of_an_answer_is_what_the_steps_of_the_model_leave() -> None:
     assert answering(rounds_of(5, 5, 40, steps=20), users=2) == pytest.approx(0.001)  # in three quarters
     assert answering(rounds_of(5, 5, 10, steps=20)) == 0.0
     assert answering(rounds_of(10, 0, 40, steps=10, stepping=5)) == pytest.approx(0.003)  # hits that were too short
-
-
-def test_a_plan_at_load_tries_every_strategy_that_prepares_ahead_and_every_tree(recorded: RecordedSet) -> None:
-    models = pair()
-    models.hold("", some_classifier())
-    simulating = Simulating(models, AT_LOAD, GREEDY, recorded, COSTS, "")
-    material = PlanInputs(recorded, like_one(CHEAP), some_classifier(), simulating)
-    for users, rows in predict_at_load(material, (4,)).items():
-        found = [row.choice for row in rows]
-        assert {choice.strategy for choice in found} >= {"ssd", "ssd-disco", "tree", "static", "budget"}
-        assert {choice.params["backup"] for choice in found if choice.strategy == "ssd"} == {"neural", "ngram", "copy"}
-        assert all(choice.load == Load(users) for choice in found)
-        assert all(row.tokens_per_s > 0 for row in rows)

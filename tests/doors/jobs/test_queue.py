@@ -136,16 +136,6 @@ def test_why_it_waits_is_told_in_words(world):
     assert "No worker listens" in line.place(later).reason
 
 
-def test_a_worker_that_starts_again_takes_back_what_it_held(world):
-    enqueue(world, "mine")
-    enqueue(world, "theirs")
-    claim("w1")
-    claim("w2")
-    assert services.take_back(worker="w1", ended="was ended.", counts=False) == 1
-    assert dict(Job.objects.values_list("title", "state")) == {"mine": "queued", "theirs": "running"}
-    assert claim("w1").title == "mine"
-
-
 def listen():
     services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
 

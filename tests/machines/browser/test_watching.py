@@ -128,21 +128,6 @@ def test_what_comes_changes_the_elements_that_are_there_and_leaves_whole_lines_a
     assert page.evaluate("were.length > 10 && were.every((each) => each.isConnected)")
 
 
-def test_an_element_becomes_what_is_wanted_whatever_it_was(open_page):
-    page = open_page("/comparisons/")
-    page.evaluate("""async () => {
-        const { become, sketch } = await import("/static/js/core/become.js");
-        const place = document.createElement("p");
-        window.becomes = (wanted) => (become(place, ...wanted(sketch)), place.innerHTML);
-    }""")
-    for wanted, written in (
-        ('(s) => ["one ", s("b", { class: "x", title: null }, "two"), null]', 'one <b class="x">two</b>'),
-        ('(s) => [s("b", { title: "y" }, s("i", {}, "three"), "four")]', '<b title="y"><i>three</i>four</b>'),
-        ('(s) => [s("u"), "five"]', "<u></u>five"),
-    ):
-        assert page.evaluate(f"becomes({wanted})") == written
-
-
 def lane(page, run: int, what: str):
     return page.locator(f"[data-lane='{run}'] [data-number='{what}']")
 

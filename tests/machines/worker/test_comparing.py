@@ -229,16 +229,6 @@ def test_trying_again_decodes_only_what_is_missing(launch, make_worker, team, en
     assert len(after) == 18 and before.items() <= after.items() and engine.pid == pid
 
 
-def test_a_worker_that_goes_home_gives_its_job_back(launch, make_worker, engine):
-    comparison = launch(texts=6, tokens=96)
-    hands = make_worker("w1")
-    engine.after(1, hands.stop)
-    hands.look()
-    assert state(comparison) == "queued"
-    assert "was stopped; what it had finished is kept" in comparison.job.reason
-    assert finished() == Sample.objects.count()
-
-
 def test_what_the_engine_says_for_a_job_that_was_put_down_is_never_taken_for_the_next_ones(launch, make_worker, engine):
     """An absence of the database that nobody waits out drops the job, and the engine goes on with it unheard."""
     launch(texts=6, tokens=96)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import weakref
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ from tests.kit.chains import Chains
 from tests.kit.models import LLAMA, fast_runner, save
 from tests.kit.passes import LONG, TEXT, played, walk
 from tests.kit.rehearsal import Rehearsal, captured_runner, on_a_gpu, rehearse
-from tests.kit.waiting import refusing_waits
 
 
 @on_a_gpu
@@ -105,23 +103,6 @@ def test_attending_in_steps_rounds_no_scores() -> None:
     want = scores.softmax(-1) @ values.double()
     off = (attend_in_steps(queries, keys, values, mask).double() - want).norm() / want.norm()
     assert off < 4e-3
-
-
-@on_a_gpu
-def test_a_chain_of_ids_is_queued_without_a_stop(tmp_path: Path, device: torch.device) -> None:
-    runner = captured_runner(save(tmp_path, "llama", **LLAMA), device, dtype="float32")
-    plain = fast_runner(tmp_path)
-
-    def chain(each: FastRunner, logits: torch.Tensor, steps: int) -> torch.Tensor:
-        for _ in range(steps):
-            logits = each.extend(logits.argmax(-1))
-        return logits
-
-    for each in (runner, plain):
-        logits = chain(each, each.extend(TEXT[:10]), 3)  # by then the form is captured
-        with refusing_waits() if each is runner else nullcontext():
-            chain(each, logits, 20)
-    assert runner.tokens == plain.tokens
 
 
 @on_a_gpu
