@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -9,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from decoding.backends.contestants.base import Request
+from decoding.backends.contestants.servers.answer import Sleep
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
@@ -122,12 +124,13 @@ def asking(
     script: Script,
     dialect: str = "llamacpp",
     tls: Any = None,
+    sleep: Sleep = asyncio.sleep,
     tokenizer: Tokenizer | None = LETTERS,
     **settings: Any,
 ) -> Iterator[tuple[Asking, Wire]]:
     """Ask the server of this script, with the local tokenizer, or without one, and without a model."""
     with serving(script, tls) as wire:
-        servers = Servers(reach(wire, dialect, **settings), tokenizer)
+        servers = Servers(reach(wire, dialect, **settings), tokenizer, sleep)
         try:
             yield lambda *texts, **how: answers_of(servers, texts, tokenizer, **how), wire
         finally:

@@ -54,14 +54,15 @@ def refusing(status: int, body: Any = None, headers: dict[str, str] | None = Non
     return lambda asked: Reply([json.dumps(body or {}).encode()], status, headers or {})
 
 
-def at_first(*replies: Script) -> Script:
+def at_first(*replies: Reply | Script) -> Script:
     """Answer the first requests for a text so, and the others as is due."""
     left = list(replies)
 
     def script(asked: Asked) -> Reply:
         if asked.path != "/completion" or not left:
             return LLAMA(asked)
-        return left.pop(0)(asked)
+        one = left.pop(0)
+        return one if isinstance(one, Reply) else one(asked)
 
     return script
 
@@ -79,7 +80,7 @@ FAILURES: dict[str, tuple[Script, str]] = {
     "redirect": (refusing(302, headers={"Location": "http://169.254.169.254/"}), "redirect (302), which Drafthouse"),
     "key": (refusing(401, {"error": {"message": "expired"}}), "refuses the request (401). It wants a key"),
     "bad request": (refusing(400, {"error": {"message": "no\nsuch field"}}), "It says: no such field"),
-    "busy": (refusing(503, {"error": "queue is full"}), "It says: queue is full"),
+    "busy for too long": (refusing(503, {}, {"Retry-After": "3600"}), "wants to be asked again in 3600 s"),
     "half a stream": (torn, "answers is not HTTP/1.1, or not whole: peer closed connection"),
     "no reason": (unfinished, "ended its answer after 4 tokens without saying why"),
     "error on the way": (streaming(*events({"error": {"message": "slot lost"}})), "broke off with an error: slot lost"),
@@ -120,6 +121,32 @@ def test_nobody_connects_to_where_a_redirect_points() -> None:
     ):
         [(answer, _)] = ask("ab")
     assert isinstance(answer, ServerFailed) and not inside.connections
+
+
+class Pauses(list[float]):
+    """Pauses that a client makes, without the time that they take."""
+
+    async def __call__(self, pause_s: float) -> None:
+        self.append(pause_s)
+
+
+@pytest.mark.parametrize(
+    ("status", "later", "pause_s"),
+    [(503, "7", 7.0), (429, "0", 1.0), (503, "Mon, 01 Jan 2024 00:00:00 +" + "9" * 20, 1.0)],
+)
+def test_a_busy_server_is_asked_again_when_it_says_and_never_at_once(status: int, later: str, pause_s: float) -> None:
+    busy, pauses = Reply([b"{}"], status, {"Retry-After": later}), Pauses()
+    with asking(at_first(busy, busy), sleep=pauses) as (ask, wire):
+        [(answer, _)] = ask("ab")
+    assert len(answer.tokens) == 12
+    assert len(wire.sent("/completion")) == 3 and pauses == [pause_s, pause_s]
+
+
+def test_a_server_that_stays_busy_is_given_up_after_a_minute_of_pauses() -> None:
+    pauses = Pauses()
+    with asking(refusing(503, {}, {"Retry-After": "0"}), sleep=pauses) as (ask, _):
+        [(answer, _)] = ask("ab")
+    assert "answered 503 (try 61) and wants to be asked again in 1 s" in str(answer) and sum(pauses) == 60
 
 
 def test_an_id_that_no_model_has_is_no_error_of_ours() -> None:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
-from collections.abc import AsyncGenerator, Callable, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 from decoding.backends.contestants.servers.dialects.base import LONGEST_DRAFT, Json, Piece, refuse
-from decoding.backends.contestants.servers.server import Events, Read, Server
+from decoding.backends.contestants.servers.server import Events, Head, Read, Server
 from decoding.backends.contestants.servers.words import SHOWN_AT_MOST, Words
 from decoding.core.ending import Decoded
 from decoding.errors import ServerFailed
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
     from decoding.backends.contestants.base import Request
     from decoding.models.tokenizer_files import Tokenizer
 
+MOST_WAIT_S = 60.0  # for a server that asks to come back later, all its requests together
+LEAST_WAIT_S = 1.0  # also where it does not say when, or says at once
+LATER = (429, 503)
 SPARE = 16  # tokens more than asked for before a server counts as one that never ends
 LONGEST_TOKEN = 512  # characters
 LONGEST_WORDS = 300  # characters of a server's own error
 
 Tell = Callable[[Event], None]
+Sleep = Callable[[float], Awaitable[None]]
 
 
 @dataclass
@@ -65,15 +70,26 @@ class AnswerReader:
         self._report: Reported | None = None
         self._arrived: tuple[int, int] = (0, 0)  # since the load began, and how long the request has waited since
 
-    async def ask(self, arrived_ns: int, queued_ns: int) -> None:
-        """Ask, and read the answer to the end."""
-        server = self._server
+    async def ask(self, arrived_ns: int, queued_ns: int, sleep: Sleep) -> None:
+        """Ask, wait as long as the server wishes, and read its answer to the end."""
+        server, waited_s = self._server, 0.0
         body = json.dumps(server.dialect.body(self.request, server.model)).encode()
-        self._arrived, self._sent_ns = (arrived_ns, queued_ns), perf_counter_ns()
-        async with server.ask(server.dialect.route, body) as (head, reads), aclosing(reads):
-            if head.status != 200:
-                raise server.refusal(head, await _explanation(reads, server.words))
-            await self._read(reads)
+        for tries in itertools.count(1):
+            self._arrived, self._sent_ns = (arrived_ns, queued_ns + round(waited_s * 1e9)), perf_counter_ns()
+            async with server.ask(server.dialect.route, body) as (head, reads), aclosing(reads):
+                if head.status == 200:
+                    return await self._read(reads)
+                words = await _explanation(reads, server.words)
+            pause = _pause(head) if head.status in LATER else None
+            if pause is None:
+                raise server.refusal(head, words)
+            if waited_s + pause > MOST_WAIT_S:
+                raise ServerFailed(
+                    f"{server.spec.name} answered {head.status} (try {tries}) and wants to be asked again in {pause:g} "
+                    f"s; Drafthouse waits {MOST_WAIT_S:g} s at most. {words}"
+                )
+            await sleep(pause)
+            waited_s += pause
 
     async def _read(self, reads: AsyncGenerator[Read, None]) -> None:
         events, reader = Events(), self._server.dialect.reader(self.request)
@@ -271,3 +287,9 @@ async def _explanation(reads: AsyncGenerator[Read, None], words: Words) -> str:
         pass
     line = " ".join(text.split())
     return f"It says: {line[:LONGEST_WORDS]}" if line else ""
+
+
+def _pause(head: Head) -> float:
+    """Read the seconds of Retry-After. A server that is asked again at once would only be busier."""
+    value = head.headers.get("retry-after", "")
+    return max(LEAST_WAIT_S, float(value[:9])) if value.isascii() and value.isdigit() else LEAST_WAIT_S

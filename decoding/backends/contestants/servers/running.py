@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from decoding.backends.contestants.base import Answers, Backend, Contestant, Request, SinkFor
-from decoding.backends.contestants.servers.answer import AnswerReader
+from decoding.backends.contestants.servers.answer import AnswerReader, Sleep
 from decoding.backends.contestants.servers.dialects import dialect_called
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
 from decoding.backends.contestants.servers.server import Server
@@ -68,8 +68,9 @@ async def _ended(task: asyncio.Task[None]) -> None:
 class Servers(Contestant):
     """Asks the endpoints that its choices name. `tokenizer` is the local target's, if there is one."""
 
-    def __init__(self, reach: Reach, tokenizer: Tokenizer | None) -> None:
+    def __init__(self, reach: Reach, tokenizer: Tokenizer | None, sleep: Sleep = asyncio.sleep) -> None:
         self._reach = reach
+        self._sleep = sleep
         self._tokenizer = tokenizer
         self._servers: dict[str, Server] = {}
         self._loop: Loop | None = None
@@ -192,7 +193,7 @@ class Servers(Contestant):
         server.dialect.require(arrived.request.sampling)
         before = await server.counts() if is_single else {}
         arrived_ns, queued_ns = (0, 0) if is_single else (arrived.at_ns, clock.now() - arrived.at_ns)
-        await answer.ask(arrived_ns, queued_ns)
+        await answer.ask(arrived_ns, queued_ns, self._sleep)
         if not answer.lacks(server.dialect.metrics):
             server.needs_counters = False
         elif before:
