@@ -14,6 +14,7 @@ from django.conf import settings as configured
 from playwright.sync_api import expect
 
 from tests.kit.browser import PIXELS, grave_faults_of_both_themes, path_of, tokens
+from tests.kit.processes import until
 from tests.machines.browser.conftest import STRATEGIES
 from webapp.comparisons import figures
 
@@ -179,14 +180,20 @@ def is_read_on_one_clock_and_a_part_of_it_is_shown_by_drag_and_the_whole_by_key(
     move_into(page, "#lines", 0.3)
     expect(page.locator("#lines > .cursor text").nth(2)).to_have_text(re.compile(r"^static:4\s\d+$"))
     expect(page.locator("#duet > .cursor text").last).to_have_text(re.compile(r"^round \d+: draft .* target .*"))
-    page.mouse.down()
-    move_into(page, "#lines", 0.6)
-    expect(page.locator("#lines .cursor .range")).to_be_attached()
+    until(lambda: is_dragged_over(page), "a range")  # a part that arrives meanwhile draws the chart anew
     page.mouse.up()
     expect(page.locator("#lines clipPath")).to_be_attached()
     page.locator("#lines").focus()
     page.keyboard.press("0")
     expect(page.locator("#lines clipPath")).to_have_count(0)
+
+
+def is_dragged_over(page) -> bool:
+    page.mouse.up()
+    move_into(page, "#lines", 0.3)
+    page.mouse.down()
+    move_into(page, "#lines", 0.6)
+    return page.locator("#lines .cursor .range").count() > 0
 
 
 def a_name_in_a_legend_hides_its_line_in_every_chart(page) -> None:
