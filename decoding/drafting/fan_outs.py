@@ -10,9 +10,8 @@ from __future__ import annotations
 import heapq
 import math
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from statistics import linear_regression
 
 from decoding.trace import theory
 
@@ -34,7 +33,7 @@ def geometric(lookahead: int, branches: int, acceptance: float, exponent: float)
 
     This is the optimum if every token has the same acceptance (Theorem 12 of the SSD paper)."""
     acceptance = min(max(acceptance, 0.01), 0.99)
-    return _largest_remainder(theory.fan_out(lookahead, branches, acceptance, exponent))
+    return _largest_remainder(theory.fan_out(lookahead, branches, acceptance, max(0.05, exponent)))
 
 
 def measured(probabilities: Probabilities, branches: int) -> FanOut:
@@ -54,14 +53,6 @@ def count_probabilities(acceptances: Sequence[float]) -> list[float]:
         found.append(survival * (1.0 - acceptance))
         survival *= acceptance
     return [*found, survival]
-
-
-def exponent(miss: Callable[[int], float], counts: Sequence[int] = (1, 2, 4, 8)) -> float:
-    """Fit misses to factor * guesses ** -exponent, by linear regression of the logarithms, and return the exponent. The
-    theorem has no factor; a factor does not change the shape of a fan-out."""
-    x = [math.log(count) for count in counts]
-    y = [math.log(max(miss(count), 1e-6)) for count in counts]
-    return max(0.05, -linear_regression(x, y).slope)
 
 
 def fitted(fanout: FanOut, drafted: int) -> FanOut:

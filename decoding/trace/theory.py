@@ -19,6 +19,7 @@ import statistics
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+FITTED = (1, 2, 4, 8)  # fan-outs to which a power law is fitted
 MOST_BATCH = 4096  # of a search for the critical batch size
 
 

@@ -14,11 +14,10 @@ from decoding.papers.figure import Evidence
 from decoding.papers.outcomes import Outcomes, OutcomeTally, play, total
 from decoding.papers.settings import Origin
 from decoding.prices.cost_model import CostModel, Counts
-from decoding.trace.theory import Speculation, power_law, without_hits
+from decoding.trace.theory import FITTED, Speculation, power_law, without_hits
 
 LOOKAHEAD, BUDGET = 7, 24  # of the reference code's commands: three branches for each accepted count
 DEEPEST = 8  # lookaheads among which the best is taken
-FITTED = (1, 2, 4, 8)  # fan-outs to which a power law is fitted
 NOT_RUN = "Nothing is run: this machine has no second core for the draft."
 NOT_READ = "The paper's points could not be read."
 NOT_SEEN = "Nobody here has seen this figure of the paper, so ours shows what the text around it is about."
@@ -50,7 +49,7 @@ def exponent(outcomes: Sequence[Outcomes]) -> float:
 
 def law(outcomes: Sequence[Outcomes]) -> Law:
     """Fit what Theorem 12 needs to these outcomes."""
-    return acceptance(outcomes), max(0.05, exponent(outcomes))
+    return acceptance(outcomes), exponent(outcomes)
 
 
 def geometric(outcomes: Sequence[Outcomes], budget: int = BUDGET) -> FanOut:

@@ -16,6 +16,7 @@ from decoding.drafting.fan_outs import ChosenOutcomes, FanOut, Guesses, by_fanou
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import PRIOR, RANKS
 from decoding.ssd.policy.pace import JudgedDraft
+from decoding.trace.theory import FITTED, power_law
 
 PRIOR_TOKENS = 24.0
 PRIOR_ACCEPTANCE = {
@@ -81,7 +82,7 @@ class OutcomeCounts:
     def exponent(self) -> float:
         """The power by which misses fall with the number of guesses."""
         ranks = self.rank_probabilities("refused")
-        return fanout.exponent(lambda count: 1.0 - sum(ranks[:count]))
+        return power_law({count: max(1e-6, 1.0 - sum(ranks[:count])) for count in FITTED}).exponent
 
     def _rank_prior(self, case: Case) -> Sequence[float]:
         """Prior probability of each rank. After a whole acceptance the first guess is right as often as a drafted token
