@@ -11,16 +11,7 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-from tests.programs import (
-    CHROMIUM,
-    CURL,
-    OWN_POSTGRES,
-    POSTGRES,
-    PROGRAMS,
-    Program,
-    Unusable,
-    lend_playwright_a_node,
-)
+from tests.programs import CHROMIUM, CURL, OWN_POSTGRES, POSTGRES, PROGRAMS, Program, Unusable, lend_playwright_a_node
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = {  # Debian's, in the order in which to try them; Ubuntu has no headless shell

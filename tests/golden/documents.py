@@ -62,14 +62,7 @@ ASKED = (
 ASKED_AHEAD = (
     "ssd:2,branches=3,backup=neural,ssd:4,branches=12,backup=neural,ssd:4,branches=8,backup=copy,ssd:3,backup=neural"
 )
-NOT_DRAWN = {
-    "disco-speedups",
-    "disco-sweep",
-    "disco-transfer",
-    "ssd-speedups",
-    "ssd-7-engines",
-    "ssd-5",
-}  # the last: slow
+NOT_DRAWN = {"disco-speedups", "disco-sweep", "disco-transfer", "ssd-speedups", "ssd-7-engines", "ssd-5"}
 CARD = Card(
     "made up",
     "for tests",

@@ -13,16 +13,7 @@ from schemathesis.generation.meta import TestPhase
 from tests.kit import make
 from webapp.accounts import actor as actors
 from webapp.accounts import services as accounts
-from webapp.accounts.models import (
-    ApiToken,
-    AuditEntry,
-    Invitation,
-    Membership,
-    Role,
-    Scope,
-    Team,
-    User,
-)
+from webapp.accounts.models import ApiToken, AuditEntry, Invitation, Membership, Role, Scope, Team, User
 from webapp.comparisons.models import Comparison, Run, Sample
 from webapp.jobs.models import Job
 from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair

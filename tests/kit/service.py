@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ import pytest
 from django.conf import settings as django_settings
 from django.contrib.contenttypes.management import create_contenttypes
 from django.core.cache import cache
+from django.db import connection
 from django.db.models.signals import post_migrate
 
 from tests.kit import make
@@ -91,3 +93,17 @@ def fresh_start(settings: Any, tmp_path: Path) -> Iterator[None]:
     settings.DATA_DIR = tmp_path
     settings.STORAGES = {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
     yield
+
+
+@contextmanager
+def reading_in_transactions(what: str) -> Iterator[list[bool]]:
+    """Note of each query that reads this whether a transaction was open."""
+    reads: list[bool] = []
+
+    def watch(execute: Callable[..., Any], sql: str, *more: Any) -> Any:
+        if sql.startswith("SELECT") and what in sql:
+            reads.append(connection.in_atomic_block)
+        return execute(sql, *more)
+
+    with connection.execute_wrapper(watch):
+        yield reads

@@ -10,15 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from decoding.models.devices import Facts, facts_of
-from decoding.models.runner import (
-    Feed,
-    check_extend,
-    check_ids,
-    check_open,
-    check_rewind,
-    check_tree,
-    extend_each,
-)
+from decoding.models.runner import Feed, check_extend, check_ids, check_open, check_rewind, check_tree, extend_each
 
 StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
 

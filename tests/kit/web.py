@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 import subprocess
 import sys
+import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
+from typing import Any
+
+from tests.kit.processes import DEADLINE
 
 ROOT = Path(__file__).parents[2]
 
@@ -44,3 +50,14 @@ def web(database: str, data: Path, log: Path | None = None, **more: str) -> Iter
         finally:
             process.terminate()
             process.wait()
+
+
+def ask(address: str, token: str = "dh_a.b", body: Any = None, host: str = "localhost") -> tuple[int, str]:
+    """Return status and body of an answer."""
+    headers = {"Authorization": f"Bearer {token}", "Host": host, "Content-Type": "application/json"}
+    request = urllib.request.Request(address, json.dumps(body).encode() if body else None, headers)
+    try:
+        with urllib.request.urlopen(request, timeout=DEADLINE) as answer:
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as refusal:
+        return refusal.code, refusal.read().decode()

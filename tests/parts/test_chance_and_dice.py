@@ -104,24 +104,16 @@ def test_compiled_noise_is_torchs_noise() -> None:
 
 
 def test_scores_agree_with_the_processors_of_transformers() -> None:
-    from transformers import (
-        LogitsProcessorList,
-        RepetitionPenaltyLogitsProcessor,
-        TemperatureLogitsWarper,
-        TopKLogitsWarper,
-        TopPLogitsWarper,
-    )
+    import transformers
 
     text = [1, 5, 5, 30]
     logits = torch.randn(1, 64, generator=torch.Generator().manual_seed(0)) * 3
-    theirs = LogitsProcessorList(
-        [
-            RepetitionPenaltyLogitsProcessor(1.3),
-            TemperatureLogitsWarper(0.7),
-            TopKLogitsWarper(20),
-            TopPLogitsWarper(0.8),
-        ]
-    )(torch.tensor([text]), logits.clone())
+    processors = transformers.LogitsProcessorList()
+    processors.append(transformers.RepetitionPenaltyLogitsProcessor(1.3))
+    processors.append(transformers.TemperatureLogitsWarper(0.7))
+    processors.append(transformers.TopKLogitsWarper(20))
+    processors.append(transformers.TopPLogitsWarper(0.8))
+    theirs = processors(torch.tensor([text]), logits.clone())
     ours = dice(text, 64, temperature=0.7, top_k=20, top_p=0.8, repetition_penalty=1.3)
     torch.testing.assert_close(ours.scores(logits, [[]]), theirs)
 

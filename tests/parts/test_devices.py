@@ -6,14 +6,7 @@ import pytest
 import torch
 
 from decoding.errors import BadDevice
-from decoding.models.devices import (
-    device_called,
-    free_bytes,
-    give_back,
-    is_lost,
-    sent_to,
-    set_threads,
-)
+from decoding.models.devices import device_called, free_bytes, give_back, is_lost, sent_to, set_threads
 from tests.kit.rehearsal import on_a_gpu
 from tests.kit.waiting import refusing_waits
 

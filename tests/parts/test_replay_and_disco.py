@@ -82,13 +82,7 @@ def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
 
 @pytest.mark.parametrize("vocab", [4, 300])
 @pytest.mark.parametrize(
-    "settings",
-    [
-        {},
-        {"temperature": 0.8, "top_k": 1},
-        {"temperature": 0.8, "dice": "ratio"},
-    ],
-    ids=str,
+    "settings", [{}, {"temperature": 0.8, "top_k": 1}, {"temperature": 0.8, "dice": "ratio"}], ids=str
 )
 def test_one_token_is_described_and_judged_as_many_are(vocab: int, settings: dict[str, float]) -> None:
     sampling = Sampling(**settings)  # type: ignore[arg-type]

@@ -9,14 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from decoding.ssd.transport.mailbox import (
-    Mailbox,
-    MailboxTimeout,
-    ProcessGone,
-    Slot,
-    answering,
-    connect,
-)
+from decoding.ssd.transport.mailbox import Mailbox, MailboxTimeout, ProcessGone, Slot, answering, connect
 
 DEADLINE = 300.0  # s, for things that take milliseconds: the machine may be busy
 

@@ -5,12 +5,7 @@ from __future__ import annotations
 import pytest
 
 from decoding.drafting.fan_outs import count_probabilities
-from decoding.trace.theory import (
-    Speculation,
-    critical_batch,
-    fan_out,
-    power_law,
-)
+from decoding.trace.theory import Speculation, critical_batch, fan_out, power_law
 from tests.kit.recordings import tokens_per_round
 
 BRANCHES = (2, 4, 8, 16, 32, 64, 128)

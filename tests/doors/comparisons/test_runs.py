@@ -8,10 +8,10 @@ import io
 import re
 
 import pytest
-from django.db import connection
 
 from decoding.choice import parse_choices
 from tests.kit import make
+from tests.kit.service import reading_in_transactions
 from webapp.comparisons import figures
 from webapp.comparisons.across import columns, filters
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
@@ -193,13 +193,6 @@ def test_the_list_the_page_and_the_api_say_the_same_verdict_and_the_same_doubt(w
 @pytest.mark.django_db(transaction=True)
 def test_no_transaction_is_open_while_samples_are_summed_up(world):
     make.decode_all(make.comparison(world.actor(world.bob)))
-    reads: list[bool] = []
-
-    def watch(execute, sql, params, many, context):
-        if sql.startswith("SELECT") and '"comparisons_sample"."numbers"' in sql:
-            reads.append(connection.in_atomic_block)
-        return execute(sql, params, many, context)
-
-    with connection.execute_wrapper(watch):
+    with reading_in_transactions('"comparisons_sample"."numbers"') as reads:
         figures.sum_up_ended(seconds=60)
     assert reads and not any(reads) and Figures.objects.exists()

@@ -7,8 +7,6 @@ import errno
 import json
 import shutil
 import sqlite3
-import urllib.error
-import urllib.request
 from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any, NoReturn
@@ -18,7 +16,7 @@ import pytest
 from django.db import DatabaseError, OperationalError, connection
 from django.test import Client
 
-from tests.kit.web import prepare, web
+from tests.kit.web import ask, prepare, web
 from webapp.core import limits
 from webapp.core.disk import is_disk_full
 from worker.disk import bytes_in
@@ -66,25 +64,16 @@ def test_on_a_full_disk_reading_goes_on_and_writing_says_why_it_cannot(data, mon
         assert ask(f"{address}/readyz")[0] == 200
         with suppress(OSError):
             (folder / "filling").write_bytes(b"x" * 16 * 1024**2)
-        status, told = ask(f"{address}/readyz")
+        status, body = ask(f"{address}/readyz")
+        told = json.loads(body)
         assert (status, told["parts"]["disk"]["ok"], told["parts"]["database"]["ok"]) == (503, False, True)
         assert ask(f"{address}/api/v1/me/", token)[0] == 200
         for noun, code in (("models", "disk-full"), ("datasets", "store-full")):
-            status, told = ask(f"{address}/api/v1/{noun}/", token, {"name": "x"} | BODIES[noun])
+            status, body = ask(f"{address}/api/v1/{noun}/", token, {"name": "x"} | BODIES[noun])
+            told = json.loads(body)
             assert (status, told["code"]) == (507, code) and "disk" in told["detail"]
         (folder / "filling").unlink()
         assert ask(f"{address}/api/v1/models/", token, BODIES["models"])[0] == 202
-
-
-def ask(address: str, token: str = "", body: Any = None) -> tuple[int, Any]:
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    headers |= {"Content-Type": "application/json"} if body else {}
-    asked = urllib.request.Request(address, data=json.dumps(body).encode() if body else None, headers=headers)
-    try:
-        with urllib.request.urlopen(asked, timeout=60) as answer:
-            return answer.status, json.load(answer)
-    except urllib.error.HTTPError as refusal:
-        return refusal.code, json.load(refusal)
 
 
 def away(*_: Any) -> NoReturn:

@@ -32,6 +32,11 @@ async def test_a_stranger_is_told_a_sentence_and_nothing_else(world, comparison,
         stranger.scope["scheme"] = scheme
         await stranger.open()
         assert await stranger.closed() == ending and stranger.frames == []
+    of_job = watcher(comparison, world.charlie)
+    of_job.scope["path"] = f"/ws/jobs/{comparison.job.pk}/"
+    await of_job.open()
+    code, sentence = await of_job.closed()
+    assert code == 4004 and "There is no job" in sentence and of_job.frames == []
     for _ in range(sharing.BY_ADDRESS.count):
         sharing.BY_ADDRESS.spend("")
     guess = watcher(comparison, None)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from django.db import connection
 
 from tests.kit import make
+from tests.kit.service import reading_in_transactions
 from webapp.core.problems import Invalid
 from webapp.jobs.models import Job
 from webapp.registry import checkpoints, services
@@ -134,16 +134,8 @@ def test_no_transaction_is_open_while_files_are_read(world):
         ("pairs", {"name": "pair", "target": str(target.pk)}),
         ("classifiers", {"name": "judge", "pair": str(pair.pk), "upload": str(judge.pk)}),
     ]
-    reads: list[bool] = []
-
-    def watch(execute, sql, params, many, context):
-        if sql.startswith("SELECT") and 'FROM "uploads_uploadedfile"' in sql:
-            reads.append(connection.in_atomic_block)
-        return execute(sql, params, many, context)
-
     for address, body in asked:
-        reads.clear()
-        with connection.execute_wrapper(watch):
+        with reading_in_transactions('FROM "uploads_uploadedfile"') as reads:
             answer = client.post(f"/api/v1/{address}/", body)
         assert answer.status_code in (201, 202), answer.json()
         assert not reads[0]  # later, the answer names the files

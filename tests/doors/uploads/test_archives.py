@@ -12,12 +12,10 @@ from contextlib import suppress
 
 import pytest
 
-from tests.kit.uploads import pieces, sha
+from tests.kit.uploads import sent
 from webapp.core.problems import Invalid
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.uploads import services
-from webapp.uploads.models import Upload, UploadedFile
 from worker.attempt import Attempt
 from worker.database import Stopped
 from worker.jobs.unpack import work
@@ -41,12 +39,15 @@ def tarred(*infos: tuple[tarfile.TarInfo, bytes], mode="w:gz") -> bytes:
     return buffer.getvalue()
 
 
+ONE = zipped(("p.txt", b"one"))
+
+
 @pytest.fixture
 def unpack(world):
     """Send it, and have it unpacked as a worker does: which files are in it, how long; or the reason why not."""
 
     def unpack_one(name: str, content: bytes) -> dict[str, int]:
-        upload = packed(world, name, content)
+        upload = sent(world.actor(world.bob), name, content)
         job = jobs.claim(worker="w1", queues=["light"])
         with suppress(Invalid):
             work(Attempt(Hold(job), engine=None))
@@ -63,17 +64,8 @@ class Refused(Exception):
     pass
 
 
-def packed(world, name: str, content: bytes) -> Upload:
-    by = world.actor(world.bob)
-    file = UploadedFile(path=name, size=len(content), chunks=[sha(piece) for piece in pieces(content)])
-    upload = services.begin(name=name, files=[file], by=by)
-    for piece in pieces(content):
-        services.receive(upload=upload, sha256=sha(piece), stream=io.BytesIO(piece), by=by)
-    return services.complete(upload=upload, by=by)
-
-
 def test_an_upload_is_used_only_once_it_is_unpacked_and_a_refused_one_tells_why_and_stays_refused(world, unpack):
-    upload, client = packed(world, "p.zip", zipped(("p.txt", b"one"))), world.api(world.bob)
+    upload, client = sent(world.actor(world.bob), "p.zip", ONE), world.api(world.bob)
     again = client.post(f"/api/v1/uploads/{upload.pk}/complete/")
     assert (again.status_code, again.json()["state"]) == (202, "unpacking")
     assert again["Location"].endswith(f"/api/v1/uploads/{upload.pk}/")
@@ -90,7 +82,7 @@ def test_an_upload_is_used_only_once_it_is_unpacked_and_a_refused_one_tells_why_
 
 
 def test_unpacking_is_put_down_when_it_is_cancelled_and_can_be_asked_for_again_or_thrown_away(world):
-    upload, client = packed(world, "p.zip", zipped(("p.txt", b"one"))), world.api(world.bob)
+    upload, client = sent(world.actor(world.bob), "p.zip", ONE), world.api(world.bob)
     with pytest.raises(Stopped):
         work(Attempt(Hold(jobs.claim(worker="w1", queues=["light"]), is_cancelled=True), engine=None))
     upload.refresh_from_db()

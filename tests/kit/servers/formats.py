@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from tests.kit.servers.wire import Asked, Piece, Reply, Script, events, plain
@@ -58,19 +59,15 @@ def vllm(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
     return events(*sent, "[DONE]")
 
 
-def openai(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
-    text = [{"index": 0, "text": decode(step), "logprobs": None, "finish_reason": None} for step in steps]
-    text[-1]["finish_reason"] = "length"
-    usage = _usage(len(asked.body["prompt"]), sum(map(len, steps)))
-    return events(*(_chunk(choices=[one], usage=None) for one in text), _chunk(choices=[], usage=usage), "[DONE]")
-
-
-def transformers(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
-    """Ends with a chunk that has finish_reason and usage, and with no [DONE]."""
+def openai(asked: Asked, steps: Steps, decode: Decode, *, ends_apart: bool = False) -> list[Piece]:
+    """Counts come in a chunk of their own. `transformers` says in it how the text ended, and sends no [DONE]."""
     text = [{"index": 0, "text": decode(step), "logprobs": None, "finish_reason": None} for step in steps]
     usage = _usage(len(asked.body["prompt"]), sum(map(len, steps)))
-    last = {"index": 0, "text": "", "logprobs": None, "finish_reason": "length"}
-    return events(*(_chunk(choices=[one], usage=None) for one in text), _chunk(choices=[last], usage=usage))
+    last = [{"index": 0, "text": "", "logprobs": None, "finish_reason": "length"}] if ends_apart else []
+    if not ends_apart:
+        text[-1]["finish_reason"] = "length"
+    chunks = [*(_chunk(choices=[one], usage=None) for one in text), _chunk(choices=last, usage=usage)]
+    return events(*chunks, *([] if ends_apart else ["[DONE]"]))
 
 
 def sglang(asked: Asked, steps: Steps, decode: Decode) -> list[Piece]:
@@ -93,7 +90,7 @@ FORMATS: dict[str, tuple[str, Callable[[Asked, Steps, Decode], list[Piece]]]] = 
     "vllm": ("/v1/completions", vllm),
     "trtllm": ("/v1/completions", vllm),
     "openai": ("/v1/completions", openai),
-    "transformers": ("/v1/completions", transformers),
+    "transformers": ("/v1/completions", partial(openai, ends_apart=True)),
     "sglang": ("/generate", sglang),
 }
 LISTS = {"/v1/models": {"data": [{"id": "m"}]}, "/get_model_info": {"model_path": "m"}}

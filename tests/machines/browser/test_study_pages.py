@@ -11,7 +11,6 @@ from playwright.sync_api import expect
 from tests.kit import make
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.studies import services
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Study
@@ -136,18 +135,3 @@ def test_the_form_of_a_study_shows_the_fields_of_its_kind_alone_and_asks_for_sev
     page.get_by_role("button", name="Launch").click()
     expect(page.locator("#reason")).to_contain_text("No worker listens")
     assert hands(Study.objects.select_related("job").get).loads == [1, 4]
-
-
-def test_figures_that_are_drawn_meanwhile_are_told_of_and_shown(open_page, ready, hands):
-    by, pair, dataset = ready
-    study = hands(services.launch, kind=PAPERS, pair=pair, dataset=dataset, by=by)
-    job = hands(jobs.claim, worker="w1", queues=["cpu"])
-    page = open_page(f"/studies/{study.pk}/")
-    expect(page.locator("#mode")).to_have_attribute("data-mode", "live")
-    figures = [each for each in make.STUDIES["papers"]["figures"] if not each["needs"]]
-    for count, told in enumerate(("1 figure is drawn.", "1 more figure is drawn."), 1):
-        hands(services.keep, job=job, name=f"figure {figures[count]['slug']}", data=figures[count])
-        expect(page.locator("#more span")).to_have_text(told)
-        page.click("text=Show them")
-        expect(page.locator("svg.chart.figure")).to_have_count(count)
-        expect(page.locator("#more")).to_be_hidden()

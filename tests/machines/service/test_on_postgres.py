@@ -7,8 +7,6 @@ import json
 import os
 import subprocess
 import sys
-import urllib.error
-import urllib.request
 from concurrent.futures import ThreadPoolExecutor, wait
 from pathlib import Path
 
@@ -17,13 +15,12 @@ import pytest
 
 from tests.kit.postgres import Server
 from tests.kit.processes import until
-from tests.kit.web import ROOT, prepare, web
+from tests.kit.web import ROOT, ask, prepare, web
 from webapp.core.postgres import Impatient
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 TESTS = Path(__file__).parents[2]
 LOOK_EVERY = 0.05  # s; looking all the time would take the cores from those that are looked at
-PATIENCE = 60
 METRICS = "a token for Prometheus"
 # Whatever locks, counts, orders, or keeps texts and numbers that a database may refuse, and every address that is read,
 # of things in every state. Of a worker: what a lease lets through, and how the database's absence shows.
@@ -53,16 +50,6 @@ def test_it_behaves_the_same(server: Server) -> None:
         cwd=ROOT, env=environment, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout[-5000:] + done.stderr[-2000:]
-
-
-def ask(address: str, token: str = "dh_a.b", host: str = "localhost") -> tuple[int, str]:
-    """Return status and body of an answer."""
-    headers = {"Authorization": f"Bearer {token}", "Host": host}
-    try:
-        with urllib.request.urlopen(urllib.request.Request(address, headers=headers), timeout=PATIENCE) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as refusal:
-        return refusal.code, refusal.read().decode()
 
 
 def database_of(address: str) -> str:

@@ -11,13 +11,11 @@ import pytest
 
 from decoding.backends.contestants.servers.endpoint import EndpointSpec
 from decoding.backends.contestants.servers.guard import allowed
-from tests.kit.comparisons import succeeded
 from tests.kit.servers.formats import speaking
 from tests.kit.servers.stage import greedy_steps, streamed_words
 from tests.kit.servers.wire import Asked, Reply, Script, Wire, events, serving
 from webapp.accounts.actor import Actor
 from webapp.comparisons.models import Comparison, Sample
-from webapp.comparisons.report import report
 from webapp.jobs.models import Job, JobEvent
 from webapp.registry.endpoints import services as endpoints
 from webapp.registry.models import Endpoint
@@ -25,7 +23,6 @@ from worker.servers import local_pids
 
 pytestmark = pytest.mark.slow
 KEY = "sk-the-key-of-theirs"
-STATIC = {"strategy": "static", "params": {"lookahead": 3}}
 THEIRS = {"strategy": "server", "params": {"name": "theirs"}}
 
 
@@ -50,22 +47,7 @@ def register(by: Actor, url: str, dialect: str = "llamacpp", **more: Any) -> End
     return endpoints.add_endpoint(**{"name": "theirs", "url": url, "dialect": dialect, "deadline_s": 60, **more}, by=by)
 
 
-def test_a_server_takes_part_and_its_key_shows_nowhere(launch, team, make_worker, wire, caplog):
-    register(team, wire.address, key=KEY)
-    comparison: Comparison = launch(texts=2, strategies=[STATIC, THEIRS])
-    hands = make_worker(queue="light")
-    hands.look()
-    make_worker("w2").look()
-    succeeded(comparison)
-    rows = {row["label"]: row for row in report(comparison)["strategies"]}
-    assert [row["audit"]["identical"] for row in rows.values()] == [2, 2, 2]
-    assert rows["server:theirs"]["num_spec_steps"] and rows["server:theirs"]["num_target_passes"] is None
-    assert {asked.headers.get("Authorization") for asked in wire.asked} == {f"Bearer {KEY}"}
-    told = [caplog.text, *JobEvent.objects.values_list("sentence", flat=True), str(comparison.hardware)]
-    assert not any(KEY in each for each in told)
-
-
-def test_a_hostile_server_costs_its_own_samples_and_its_key_is_stored_nowhere(launch, team, make_worker, wire):
+def test_a_hostile_server_costs_its_own_samples_and_its_key_shows_nowhere(launch, team, make_worker, wire, caplog):
     def hostile(asked: Asked) -> Reply:
         if asked.method == "GET":
             return Reply([f'{{"data": [{{"id": "Bearer {KEY}"}}]}}'.encode()])
@@ -86,9 +68,10 @@ def test_a_hostile_server_costs_its_own_samples_and_its_key_is_stored_nowhere(la
     assert comparison.job.state == "failed" and "broke off with an error: bad key (key)" in comparison.job.reason
     finished = Sample.objects.finished().values_list("run__label", flat=True)
     assert sorted(finished) == ["autoregressive"] * 2 + ["server:bad"] + ["server:theirs"] * 2
+    assert {asked.headers.get("Authorization") for asked in other.asked} == {f"Bearer {KEY}"}
     tables = (Endpoint, JobEvent, Sample, Comparison, Job)
     stored = [repr(list(each.objects.values())) for each in tables]
-    assert not any(KEY in each for each in stored) and "(key)" in stored[0] and "(key)" in stored[2]
+    assert not any(KEY in each for each in (*stored, caplog.text)) and "(key)" in stored[0] and "(key)" in stored[2]
 
 
 @pytest.fixture

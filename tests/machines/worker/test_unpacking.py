@@ -12,11 +12,10 @@ import pytest
 from arro3.core import Array, DataType, Table, list_array
 from arro3.io import write_parquet
 
-from tests.kit.uploads import pieces, sha
+from tests.kit.uploads import sent
 from webapp.core.problems import Invalid
 from webapp.registry import prompt_sets
-from webapp.uploads import services as uploads
-from webapp.uploads.models import Upload, UploadedFile
+from webapp.uploads.models import Upload
 from webapp.uploads.reading import FileReader
 from worker import gauges
 from worker.disk import NotNow
@@ -38,11 +37,7 @@ def unpack(team, make_worker):
     """Send a file and let the worker look."""
 
     def unpack_one(name: str, content: bytes) -> Upload:
-        file = UploadedFile(path=name, size=len(content), chunks=[sha(piece) for piece in pieces(content)])
-        upload = uploads.begin(name=name, files=[file], by=team)
-        for piece in pieces(content):
-            uploads.receive(upload=upload, sha256=sha(piece), stream=io.BytesIO(piece), by=team)
-        uploads.complete(upload=upload, by=team)
+        upload = sent(team, name, content)
         make_worker(queue="light").look()
         upload.refresh_from_db()
         return upload

@@ -112,14 +112,10 @@ def test_after_a_failure_the_next_request_is_answered() -> None:
 
 
 def test_nobody_connects_to_where_a_redirect_points() -> None:
-    with (
-        serving(LLAMA) as inside,
-        asking(refusing(307, headers={"Location": f"{inside.address}/completion"})) as (
-            ask,
-            _,
-        ),
-    ):
-        [(answer, _)] = ask("ab")
+    with serving(LLAMA) as inside:
+        script = refusing(307, headers={"Location": f"{inside.address}/completion"})
+        with asking(script) as (ask, _):
+            [(answer, _)] = ask("ab")
     assert isinstance(answer, ServerFailed) and not inside.connections
 
 

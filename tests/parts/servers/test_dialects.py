@@ -220,10 +220,8 @@ def test_a_text_that_a_server_ends_too_early_is_judged_by_the_end_token(gap: flo
 def test_a_text_that_goes_on_past_its_end_is_cut_where_every_strategy_ends_it() -> None:
     tokens = greedy("ab", 12)
     end = next(token for at, token in enumerate(tokens) if at > 3 and token not in tokens[:at])
-    with comparing(truthful("vllm"), "vllm", dataclasses.replace(pair(), end_tokens=frozenset({end}))) as (
-        comparison,
-        _,
-    ):
+    models = dataclasses.replace(pair(), end_tokens=frozenset({end}))
+    with comparing(truthful("vllm"), "vllm", models) as (comparison, _):
         comparison.prompts = [PromptItem("ab", "ab")]
         _, [sample] = row_of(comparison)
     assert (sample.reason, sample.audit.outcome, sample.tokens[-1]) == ("eos", "identical", end)
