@@ -18,7 +18,7 @@ from transformers import DynamicCache
 
 from decoding.models.config_bounds import CONTEXTS
 from decoding.models.devices import facts_of
-from decoding.models.runner import Feed, check_extend, check_ids, check_open, check_rewind, extend_each
+from decoding.models.runner import check_extend, check_ids, check_open, check_rewind, extend_each
 
 DEFAULT_CONTEXT = 4096  # for the few models that name none
 
@@ -74,6 +74,8 @@ class RereadingReader:
 class TransformersModel:
     """`module` is loaded, in eval mode, and on its device. Its cache takes so many values for a token."""
 
+    extend_all = staticmethod(extend_each)
+
     def __init__(self, module: Any, context: int | None, values_per_token: int) -> None:
         config = module.config.get_text_config()
         made_for = next((made for name in CONTEXTS if (made := getattr(config, name, None))), DEFAULT_CONTEXT)
@@ -90,9 +92,6 @@ class TransformersModel:
 
     def new_runners(self, count: int, room: int = 0) -> list[TransformersRunner]:
         return [self.new_runner() for _ in range(count)]
-
-    def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
-        return extend_each(feeds)
 
     def bytes_for(self, room: int) -> int:
         return min(room or self.context, self.context) * self._bytes_per_token

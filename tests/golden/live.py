@@ -140,7 +140,7 @@ class Stage:
     runners: list[tuple[ModelRunner, ModelRunner]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self.state = BatchState(JOINT if self.choice.spec.prices_rounds else None)
+        self.state = BatchState(JOINT if self.choice.spec.usual_source.prices_rounds else None)
 
     def begin(self, number: int) -> loop.Sequence:
         self.runners.append((self.target.new_runner(), self.draft.new_runner()))

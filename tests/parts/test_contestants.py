@@ -81,10 +81,10 @@ def test_a_new_file_is_a_contestant_with_samples_audits_of_greedy_texts_and_a_ro
     assert {s.text for s in samples if s.strategy == "parrot"} == {"abab", "cc", "dddd"}
     outcomes = {s.strategy: s.audit.outcome for s in samples if s.audit}
     assert outcomes == {"autoregressive": "identical", "static:3": "identical", "parrot": outcome}
-    row = report(choices, {choice.label: run.pair.runner_of(choice) for choice in choices}, samples)[-1]
+    row = report(choices, {choice.label: run.pair.contestant(choice).runner(choice) for choice in choices}, samples)[-1]
     assert (row["label"], row["role"], row["runner"]) == ("parrot", "peer", "bird")
     assert row["speedup"]["prompts"] == 3 and row["tokens_per_s"] > 0
-    assert run.pair.hardware_of(choices[-1]) == "a perch"
+    assert run.pair.contestant(choices[-1]).hardware(choices[-1]) == "a perch"
     run.pair.close()
 
 

@@ -66,11 +66,11 @@ def test_requests_wait_where_memory_holds_too_few_caches_and_the_comparison_says
     crowded, five = pair(), choose("static").at(Load(5))
     longest = max(len(prompt.text) for prompt in PROMPTS) + SAMPLINGS["greedy"].max_new_tokens
     memory = 2 * 8 * (longest + ours.AHEAD) * 3.5 / SHARE_FOR_CACHES  # for three texts and a half
-    crowded.contestants[ours.__name__] = ours.Ours(crowded, free=lambda device: int(memory))
+    crowded.contestants[ours.__name__] = own = ours.Ours(crowded, free=lambda device: int(memory))
     said = f"memory holds the caches of 3 texts of {longest + ours.AHEAD} tokens, so other requests wait"
-    assert said in crowded.hardware_of(five, longest)
-    assert "memory" not in crowded.hardware_of(choose("static").at(Load(3)), longest)
-    assert "memory holds the caches of 1 text of 4,096 tokens" in crowded.hardware_of(five)  # where it is not known
+    assert said in own.hardware(five, longest)
+    assert "memory" not in own.hardware(choose("static").at(Load(3)), longest)
+    assert "memory holds the caches of 1 text of 4,096 tokens" in own.hardware(five)  # where it is not known
     samples = decoded([five], SAMPLINGS["greedy"], pair=crowded)
     assert at_once(samples) == 3 and texts(samples) == texts(decoded([choose("static")], SAMPLINGS["greedy"]))
 

@@ -93,7 +93,7 @@ def test_a_choice_goes_there_by_name() -> None:
     samples = comparison.run()
     assert all(sample.audit and sample.audit.outcome == "identical" for sample in samples)
     assert Counter(sample.strategy for sample in samples)[choices[1].label] == 2
-    assert ready.hardware_of(choices[1]) == "cpu, shared by target and draft on two streams"
+    assert ready.contestant(choices[1]).hardware(choices[1]) == "cpu, shared by target and draft on two streams"
 
 
 @pytest.mark.parametrize(("placement", "words"), [
@@ -151,8 +151,8 @@ def test_requests_wait_where_the_drafts_own_device_holds_few_caches() -> None:
     elsewhere.device = torch.device("meta")
     pair.lanes["two-gpus"] = Lanes(Lane(CPU), Lane(elsewhere.device), elsewhere)
     two_texts = int(2.5 * 8 * ours.room_for(100) / ours.SHARE_FOR_CACHES)
-    pair.contestants[ours.__name__] = ours.Ours(pair, free=lambda device: two_texts if device.type == "meta" else 2**40)
-    said = {placement: pair.hardware_of(SSD[placement].at(Load(5)), 100) for placement in PLACEMENTS}
+    own = ours.Ours(pair, free=lambda device: two_texts if device.type == "meta" else 2**40)
+    said = {placement: own.hardware(SSD[placement].at(Load(5)), 100) for placement in PLACEMENTS}
     assert "memory holds the caches of 2 texts" in said["two-gpus"]
     assert "memory" not in said["two-streams"]
 

@@ -105,14 +105,6 @@ class Backend(ABC):
     def close(self) -> None:
         """End what `begin` started."""
 
-    def runner_of(self, choice: Choice) -> str:
-        """Name the software that runs the models under the choice."""
-        return self.contestant(choice).runner(choice)
-
-    def hardware_of(self, choice: Choice, longest: int = 0) -> str:
-        """Describe what the choice has to itself, for display."""
-        return self.contestant(choice).hardware(choice, longest)
-
     def begin(self, choices: Sequence[Choice]) -> None:
         """Start what the choices need besides the models. Refuse, in a sentence, what this machine cannot run."""
         found = [self.contestant(choice) for choice in choices]

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -41,8 +41,8 @@ class _Read:
         return self.tensor.count * WIDTHS[self.dtype]
 
 
-def write_folder(file: Path, folder: Path, on_tensor: Callable[[int, int], None] = lambda done, due: None) -> None:
-    """Write the model of `file` into `folder`, which exists. `on_tensor` hears how many tensors are done, and due."""
+def write_folder(file: Path, folder: Path) -> None:
+    """Write the model of `file` into `folder`, which exists."""
     header = read_gguf(file)
     names = names_of(header)
     vocabulary = FileVocabulary(header)
@@ -52,9 +52,9 @@ def write_folder(file: Path, folder: Path, on_tensor: Callable[[int, int], None]
     (folder / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
     weights = folder / "model.safetensors"
     try:
-        _write_weights(file, weights, _planned(header, names, config, "F16"), on_tensor)
+        _write_weights(file, weights, _planned(header, names, config, "F16"))
     except _TooLarge:
-        _write_weights(file, weights, _planned(header, names, config, "F32"), on_tensor)
+        _write_weights(file, weights, _planned(header, names, config, "F32"))
     GgufOrigin(header.format, header.size).write(folder)
     tokenizer_of(inspect(folder))  # refuses what belongs to different models, and a tokenizer that cannot be built
 
@@ -77,7 +77,7 @@ def _planned(header: GgufHeader, names: dict[str, str], config: dict[str, Any], 
     return found
 
 
-def _write_weights(file: Path, to: Path, reads: list[_Read], on_tensor: Callable[[int, int], None]) -> None:
+def _write_weights(file: Path, to: Path, reads: list[_Read]) -> None:
     """Write a safetensors file."""
     entries, end = {}, 0
     for read in reads:
@@ -86,10 +86,9 @@ def _write_weights(file: Path, to: Path, reads: list[_Read], on_tensor: Callable
     head = json.dumps({"__metadata__": {"format": "pt"}, **entries}).encode()
     with to.open("wb") as out:
         out.write(struct.pack("<Q", len(head)) + head)
-        for done, read in enumerate(reads, 1):
+        for read in reads:
             for numbers in _slices(file, read):
                 out.write(numbers.data)
-            on_tensor(done, len(reads))
 
 
 def _slices(file: Path, read: _Read) -> Iterator[NDArray[Any]]:

@@ -39,7 +39,7 @@ IDS = {"llamacpp", "vllm", "sglang", "trtllm"}  # take the prompt as token ids
 
 def row_of(comparison: Measurement) -> tuple[dict[str, Any], list[Any]]:
     samples = comparison.run()
-    runners = {choice.label: comparison.models.runner_of(choice) for choice in comparison.choices}
+    runners = {choice.label: comparison.models.contestant(choice).runner(choice) for choice in comparison.choices}
     own = [sample for sample in samples if sample.strategy == "server:it"]
     return report(comparison.choices, runners, samples)[-1], own
 

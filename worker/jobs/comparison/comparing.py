@@ -118,11 +118,11 @@ class Comparing:
     def _described(self, loaded: PairLoaded) -> PairLoaded:
         """Add what there is to say about each choice."""
         choices, longest, pair = self._order.choices, self._measurement.longest, self._pair
-        hardware = {choice.label: pair.hardware_of(choice, longest) for choice in choices}
+        hardware = {choice.label: pair.contestant(choice).hardware(choice, longest) for choice in choices}
         return replace(
             loaded,
             hardware={**loaded.hardware, "by_strategy": hardware},
-            runners={choice.label: pair.runner_of(choice) for choice in choices},
+            runners={choice.label: pair.contestant(choice).runner(choice) for choice in choices},
             serves={
                 str(choice.params["name"]): pair.contestant(choice).served_model(choice)
                 for choice in self._measurement.choices
