@@ -100,16 +100,15 @@ def published(
     return Series(name, "published", [Point(x, y) for x, y in points], grade, source, is_line)
 
 
-def plain(slug: str, number: str, title: str, x: Axis, y: Axis, shown: Sequence[Series]) -> dict[str, Any]:
-    """A figure as plain data."""
-    axes = {"x": dataclasses.asdict(x), "y": dataclasses.asdict(y)}
-    return {"slug": slug, "number": number, "title": title, **axes, "series": [*map(dataclasses.asdict, shown)]}
-
-
 def described(figure: Figure) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
     return {
-        **plain(figure.slug, figure.number, figure.title, figure.x, figure.y, figure.published),
+        "slug": figure.slug,
+        "number": figure.number,
+        "title": figure.title,
+        "x": dataclasses.asdict(figure.x),
+        "y": dataclasses.asdict(figure.y),
+        "series": [*map(dataclasses.asdict, figure.published)],
         "paper": dataclasses.asdict(figure.paper),
         "unpublished": figure.unpublished,
         "needs": "",
