@@ -39,32 +39,20 @@ class Echoes:
         other._drafted = dict(self._drafted)
         return other
 
-    def next(self) -> int | None:
-        """Return the token that followed the longest known context, or None."""
+    def next(self) -> tuple[int | None, int]:
+        """Return the token that followed the longest known context, and that context's length; None and 0 if all are
+        new."""
         for context in reversed(self._here):
-            before = self._before(context)
+            before = self._drafted.get(context, self._committed.get(context))
             if before is not None:
-                return before
-        return None
-
-    def of(self, token: int) -> list[float]:
-        """Echoes of a token, by length of the context: 1 if this token followed the context last time, -1 if another
-        did, 0 if the context is new."""
-        echoes = [0.0] * LONGEST
-        for length, context in enumerate(self._here):
-            before = self._before(context)
-            if before is not None:
-                echoes[length] = 1.0 if before == token else -1.0
-        return echoes
+                return before, len(context)
+        return None, 0
 
     def take(self, token: int) -> None:
         """Add a drafted token."""
         for context in self._here:
             self._drafted[context] = token
         self._stand([*self._last[1 - LONGEST :], token])
-
-    def _before(self, context: tuple[int, ...]) -> int | None:
-        return self._drafted.get(context, self._committed.get(context))
 
     def _stand(self, last: list[int]) -> None:
         self._last, self._here = last, _contexts(last)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -85,6 +85,19 @@ class Figure:
     unpublished: str = ""  # why there are no published points
 
 
+class Shelf:
+    """Keeps pieces of evidence and finished figures by name, in memory, so that a rerun need not make them again."""
+
+    def __init__(self, kept: Mapping[str, Any] | None = None) -> None:
+        self.kept = dict(kept or {})
+
+    def read(self, name: str) -> Any:
+        return self.kept.get(name)
+
+    def write(self, name: str, data: Any) -> None:
+        self.kept[name] = data
+
+
 def kept_as(slug: str) -> str:
     """Name of a finished figure on a shelf."""
     return f"figure {slug}"
@@ -100,16 +113,15 @@ def published(
     return Series(name, "published", [Point(x, y) for x, y in points], grade, source, is_line)
 
 
-def plain(slug: str, number: str, title: str, x: Axis, y: Axis, shown: Sequence[Series]) -> dict[str, Any]:
-    """A figure as plain data."""
-    axes = {"x": dataclasses.asdict(x), "y": dataclasses.asdict(y)}
-    return {"slug": slug, "number": number, "title": title, **axes, "series": [*map(dataclasses.asdict, shown)]}
-
-
 def described(figure: Figure) -> dict[str, Any]:
     """Everything about a figure that is known before it is drawn."""
     return {
-        **plain(figure.slug, figure.number, figure.title, figure.x, figure.y, figure.published),
+        "slug": figure.slug,
+        "number": figure.number,
+        "title": figure.title,
+        "x": dataclasses.asdict(figure.x),
+        "y": dataclasses.asdict(figure.y),
+        "series": [*map(dataclasses.asdict, figure.published)],
         "paper": dataclasses.asdict(figure.paper),
         "unpublished": figure.unpublished,
         "needs": "",

@@ -25,7 +25,7 @@ from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import PIECE, PlayedRequest, PlayedRun, pieces_of, serve
 from decoding.replay.player import Pass, PassClock, TextAtLoad
 from decoding.ssd.policy.breadth import Breadth
-from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, echo_of, worth_keeping
+from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, worth_keeping
 from decoding.ssd.policy.together import Experience, RowBudget, shared_out
 from decoding.trace.events import Backup, Origin
 
@@ -445,7 +445,7 @@ class SimulatedText(TextAtLoad):
         lengths, after = [0] * len(guesses), self.policy.echoes.fork()
         known = self.written.text[self.at : self.at + self.sent.accepted + 1] if self.policy.has_estimates else ()
         for k, token in enumerate(known):
-            echo, length = echo_of(after)
+            echo, length = after.next()
             drafted = self.request.preferred[self.at + k][0] if k < self.drafted else None
             if self.policy.put_echo_first(guesses[k], echo, drafted):
                 lengths[k] = length

@@ -267,18 +267,10 @@ def ngram_tokens(echoes: Echoes, count: int) -> list[int]:
     Fewer tokens if no context is known."""
     ahead = echoes.fork()
     found: list[int] = []
-    while len(found) < count and (token := ahead.next()) is not None:
+    while len(found) < count and (token := ahead.next()[0]) is not None:
         found.append(token)
         ahead.take(token)
     return found
-
-
-def echo_of(echoes: Echoes) -> tuple[int | None, int]:
-    """The token that followed the text's last words before, and the length of the longest context that says so."""
-    token = echoes.next()
-    if token is None:
-        return None, 0
-    return token, max(length for length, sign in enumerate(echoes.of(token), start=1) if sign > 0)
 
 
 def _row_share(costs: Mapping[str, Any] | None) -> float:

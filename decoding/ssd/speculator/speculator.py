@@ -30,7 +30,7 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.errors import DrafthouseError
 from decoding.models.runner import Feed, ModelRunner, Result, Steps, TreePass, read_prompt, rewind_to
-from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices, echo_of
+from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices
 from decoding.ssd.speculator.drawing import Branch, CurrentDraft, DraftedChain, Drawing, DrawnRows, Estimator
 from decoding.trace.events import Backup, Origin, StopReason
 
@@ -486,7 +486,7 @@ class Speculator:
         draft, policy = current.draft, self.policy
         after, lengths = policy.echoes.fork(), list[int]()
         for drafted, listed in zip((*draft.tokens, None), guesses, strict=True):
-            echo, length = echo_of(after)
+            echo, length = after.next()
             is_known = echo is not None and echo < self.dice.vocab
             lengths.append(length if is_known and policy.put_echo_first(listed, echo, drafted) else 0)
             if drafted is not None:
