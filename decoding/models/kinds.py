@@ -11,7 +11,7 @@ from typing import Any
 
 from decoding.models.config_bounds import text_part
 
-ADAPTER = "adapter_config.json"
+ADAPTER, PIPELINE = "adapter_config.json", "model_index.json"
 DEQUANTISED = "mxfp4"  # the format, as config.json names it, whose numbers transformers runs exactly
 HEADS = re.compile("eagle|medusa|dflash|dspark|hydra|mlpspeculator|mtpmodel")  # in the names of architectures
 FLOATS_OF_8_BITS = re.compile(r"F8_|F4|F6")
@@ -25,6 +25,8 @@ def other_kind(names: Collection[str], config: Mapping[str, Any]) -> tuple[str, 
             "Merge it: load it with peft.AutoPeftModelForCausalLM, call merge_and_unload and save_pretrained, and "
             "save the tokenizer beside it. Or start a server with the adapter and compare that.",
         )
+    if PIPELINE in names:
+        return "is a pipeline of diffusers, which continues no text", "Choose a language model (…ForCausalLM)."
     if _is_head(config):
         return (
             "is a draft head, which reads states of its target and cannot run alone",
