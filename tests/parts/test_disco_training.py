@@ -89,9 +89,10 @@ def test_what_teaches_nothing_is_refused_in_words(parts: Parts, spoil, sentence:
         training.label([])
 
 
-def test_the_area_under_the_curve_counts_pairs() -> None:
+def test_the_area_under_the_curve_counts_pairs_and_f1_what_is_rightly_said() -> None:
     p = torch.tensor([0.9, 0.8, 0.8, 0.3, 0.1])
     y = torch.tensor([1.0, 1.0, 0.0, 1.0, 0.0])
     pairs = [(a, b) for a in range(5) for b in range(5) if y[a] == 1 and y[b] == 0]
     expected = sum((p[a] > p[b]) + 0.5 * (p[a] == p[b]) for a, b in pairs) / len(pairs)
     assert metrics.area_under_roc(p, y) == pytest.approx(float(expected))
+    assert metrics.f1(p >= 0.5, y) == pytest.approx(2 * 2 / (3 + 3))
