@@ -14,11 +14,11 @@ import torch
 from transformers import AutoTokenizer, LlamaForCausalLM
 
 from decoding.drafting.records import Record, RecordedText
+from decoding.drafting.source import Chain
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load
 from decoding.models.runner import ModelRunner
 from decoding.replay.player import replay
-from decoding.strategies.static import SameLength
 from starter.text import Choose, sampler, write
 
 HERE = Path(__file__).parent
@@ -95,7 +95,7 @@ def oracle_lookaheads(record: Record) -> list[int]:
 
 def passes_per_token(records: list[Record], lookahead: int) -> float:
     """Return the target passes that a static lookahead needs for one token."""
-    counts = replay(map(RecordedText, records), lambda: SameLength(lookahead))
+    counts = replay(map(RecordedText, records), lambda: Chain(lookahead))
     return round(counts.target_passes / counts.tokens, 4)
 
 

@@ -16,8 +16,7 @@ from pathlib import Path
 import pytest
 import redis
 
-from tests.kit.linux import LINUX
-from tests.kit.processes import state, until
+from tests.kit.processes import LINUX, state, until
 from worker import leash
 from worker.gpus import listed
 from worker.supervisor import children, port, probes, valkey

@@ -88,7 +88,8 @@ def checked(team, make_worker):
 def test_a_worker_checks_a_server_and_refuses_one_that_fails_without_its_key(checked, wire):
     theirs = checked(wire.address)
     assert (theirs.state, theirs.reason, theirs.serves) == ("ready", "", "m")
-    assert "Prompts go to it as token ids." in [finding["sentence"] for finding in theirs.findings]
+    sentences = {"Prompts go to it as token ids.", f"It is healthy: {wire.address}/health answers 200."}
+    assert sentences <= {finding["sentence"] for finding in theirs.findings}
     told = f'{{"error": "no such key: {KEY}"}}'.encode()
     with serving(lambda asked: Reply([told], 401 if "Authorization" in asked.headers else 404)) as wire:
         absent = checked(f"{wire.address}/v1", dialect="vllm", name="absent")

@@ -15,7 +15,6 @@ import pytest
 from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.dialects.base import counters
 from decoding.backends.contestants.servers.endpoint import EndpointSpec, Reach
-from decoding.backends.contestants.servers.examining import examine
 from decoding.backends.contestants.servers.guard import TERMINAL
 from decoding.backends.contestants.servers.running import Servers
 from decoding.backends.contestants.servers.server import LARGEST_ANSWER, Events, Head, Server
@@ -28,7 +27,7 @@ from decoding.trace.events import Delivered, Recorder, to_dict
 from tests.kit.pairs import Letters, pair
 from tests.kit.servers.formats import speaking
 from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, in_steps, reach, server_choice, truthful
-from tests.kit.servers.wire import Asked, Reply, Script, Wire, altered, events, serving
+from tests.kit.servers.wire import Asked, Reply, Script, altered, events, serving
 
 POST = Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})
 LLAMA = truthful("llamacpp")
@@ -273,16 +272,3 @@ def test_a_kept_connection_that_the_server_closes_costs_no_request() -> None:
 
     assert [body for _, body in asyncio.run(get_all(greet, 2))] == [b"ok", b"ok"]
     assert len(greeted) == 2
-
-
-def test_a_check_says_with_its_whole_address_what_was_asked_and_refuses_a_server_that_is_not_healthy() -> None:
-    def said(wire: Wire) -> list[str]:
-        spec = EndpointSpec("it", wire.address, "vllm")
-        return [one["sentence"] for one in examine(spec, Reach({"it": spec}, allowed=TERMINAL))[1]]
-
-    with serving(truthful("vllm")) as wire:
-        found = said(wire)
-        assert f"It is healthy: {wire.address}/health answers 200." in found
-        assert f"It shows no counts of drafts at {wire.address}/metrics." in found
-    with serving(lambda asked: Reply([b"{}"], 404)) as wire, pytest.raises(ServerFailed, match="answers 404 Not Found"):
-        said(wire)
