@@ -9,6 +9,7 @@ import torch
 
 from decoding.disco import features, metrics, training
 from decoding.disco.classifier import load_classifier
+from decoding.drafting.recalibration import LEAST_SLOPE, MOST_OFFSET, MOST_SLOPE, Recalibration
 from decoding.errors import BadStrategy
 from tests.kit.recordings import SAMPLINGS, many
 from tests.kit.worlds import some_classifier
@@ -96,3 +97,13 @@ def test_the_area_under_the_curve_counts_pairs_and_f1_what_is_rightly_said() -> 
     expected = sum((p[a] > p[b]) + 0.5 * (p[a] == p[b]) for a, b in pairs) / len(pairs)
     assert metrics.area_under_roc(p, y) == pytest.approx(float(expected))
     assert metrics.f1(p >= 0.5, y) == pytest.approx(2 * 2 / (3 + 3))
+
+
+@pytest.mark.parametrize("accepted", [0, 1])
+@pytest.mark.parametrize("estimate", [0.0, 0.98])
+def test_offset_and_slope_stay_within_bounds_whatever_comes(estimate: float, accepted: int) -> None:
+    recalibration = Recalibration()
+    for _ in range(5000):
+        recalibration.learn([estimate], accepted)
+        assert abs(recalibration.offset) <= MOST_OFFSET and LEAST_SLOPE <= recalibration.slope <= MOST_SLOPE
+        assert 0.0 < recalibration.corrected(estimate) < 1.0

@@ -16,6 +16,7 @@ from decoding.measure.summary import report
 from decoding.measure.why import Texts
 from decoding.strategies import BASELINE
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Reported, Started, Verified
+from decoding.words import change, percent, signed
 
 TOKENS = (1, 2, 3, 4, 5, 6, 7, 8)
 ROW = 100  # ns: a verification of one row
@@ -195,3 +196,9 @@ def test_the_rounds_behind_a_bar_add_up_to_it():
         behind = {each.round.verdict.round: each.ns[cause] for each in rounds if is_behind(each, cause)}
         assert set(behind) == expected.get(cause, set()), cause
         assert sum(behind.values()) == (3 * 200 if cause == BOUND else ns(told).get(cause, 0)), cause
+
+
+def test_a_share_stands_before_its_sign_and_a_loss_has_a_minus() -> None:
+    assert (percent(0.614), percent(0.614, 1), percent(0)) == ("61 %", "61.4 %", "0 %")
+    assert (change(1.071, 1), change(0.966, 1), change(0.8)) == ("+7.1 %", "\u22123.4 %", "\u221220 %")
+    assert (signed(2), signed(-0.5, 2)) == ("+2.0", "\u22120.50")
