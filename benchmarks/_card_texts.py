@@ -30,7 +30,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import load_classifier
 from decoding.errors import BrokenModel, DrafthouseError
 from decoding.measure.audit import audit
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.prompts.prompt import PromptItem, read_prompts
 from decoding.ssd.transport.two_lanes import Lane, Lanes

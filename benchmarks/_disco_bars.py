@@ -19,7 +19,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.source import Chain
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey
 from decoding.measure.speedups import speedup

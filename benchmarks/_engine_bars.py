@@ -23,7 +23,7 @@ from decoding.choice import Choice, choose
 from decoding.core.ending import Ending
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement, SinkFor
+from decoding.measure.measurement import Measurement, SinkFor
 from decoding.measure.schedule import SampleKey
 from decoding.measure.summary import repeated_8grams
 from decoding.models.checkpoints import load

@@ -21,7 +21,7 @@ from decoding.backends.contestants import transformers
 from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.models.checkpoints import load
 from decoding.models.devices import name_of, wait_for

@@ -28,7 +28,7 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.records import RecordedText
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey, stints
 from decoding.measure.summary import report

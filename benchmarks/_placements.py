@@ -21,7 +21,7 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.dice.sampling import Sampling
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.speedups import speedup
 from decoding.models.fast.runner import FastModel, FastRunner

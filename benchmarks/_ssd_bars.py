@@ -20,7 +20,7 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import sample_from_events
 from decoding.measure.schedule import SampleKey
 from decoding.models.checkpoints import load

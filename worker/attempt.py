@@ -53,7 +53,7 @@ class Attempt:
     def reports(self, order: Order) -> Iterator[Report]:
         """Have the engine carry out an order. Write down how far it is, and yield its other reports."""
         try:
-            for report in carried_out(self.hold, self.engine, order):
+            for report in reports_on(self.hold, self.engine, order):
                 if isinstance(report, JobProgress):
                     self.record(report)
                 else:
@@ -109,7 +109,7 @@ def _sentence(step: JobProgress) -> str:
     return f"{words}, {step.detail}." if step.detail else f"{words}."
 
 
-def carried_out(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
+def reports_on(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
     """Give the engine an order and yield its reports, until it ends, it dies, or the worker must put the job down."""
     hush(engine)
     engine.submit(order, limit(order.memory()))

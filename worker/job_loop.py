@@ -154,7 +154,7 @@ class JobLoop:
     def _announce(self) -> None:
         self.past.settle()
         before, self._mark = self._mark, noise.mark(os.getpid())
-        jobs.announce(
+        jobs.register_worker(
             name=self.name,
             queues=[self.queue],
             devices=[describe(device_of(self.queue))],

@@ -10,7 +10,7 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import Choice, choose
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement, SinkFor, no_sink
+from decoding.measure.measurement import Measurement, SinkFor, no_sink
 from decoding.measure.schedule import SampleKey
 from decoding.measure.summary import report
 from decoding.prices.cost_model import CostModel

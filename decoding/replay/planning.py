@@ -24,7 +24,7 @@ from decoding.disco.recording import Recording, record, undrafted
 from decoding.drafting.records import Record, RecordedText, Seen
 from decoding.drafting.source import WORDS, Chain, Sight, Source, Words, no_words
 from decoding.drafting.strategy import CLASSIFIER, LONGEST, NEWEST
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel, Counts
 from decoding.prompts.prompt import PromptItem

@@ -25,7 +25,7 @@ from decoding.disco.estimating import estimate_of
 from decoding.drafting.features import Confidence, DraftStep, Feature
 from decoding.drafting.source import Chain, Judgement, Source, View
 from decoding.drafting.tree_shapes import PRIOR, RANKS, ShapedTree, TreeShape, best_shape
-from decoding.measure.comparison import Measurement, memory_for
+from decoding.measure.measurement import Measurement, memory_for
 from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from, decision_cost, with_mixes, with_trees

@@ -12,7 +12,7 @@ from decoding.backends.pair import ModelPair
 from decoding.core.loop import OnProgress, unheard
 from decoding.disco.prices import COPIED, PRICED, Prices, prices_at
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import costs_from

@@ -10,7 +10,7 @@ import torch
 from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.prompts.prompt import PromptItem
 from decoding.vocabularies.fit import PairReport
 from tests.kit.table import TableRunner

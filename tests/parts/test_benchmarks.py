@@ -14,7 +14,7 @@ from benchmarks._ssd_bars import OURS, race
 from benchmarks._ssd_figures import Contestant
 from decoding.choice import choose
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.training.splits import Splits
 from tests.kit.pairs import ALL, SHARED, pair, prompts
 from tests.kit.worlds import some_classifier

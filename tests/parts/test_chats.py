@@ -20,7 +20,7 @@ from decoding.choice import Choice, parse_choices
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, BadPrompts
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.worst import lines, ranked_by_loss
 from decoding.prompts.chat.renderer import Renderer

@@ -19,7 +19,7 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadCheckpoint, BadPrompt, OutOfMemory
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.models.checkpoints import context_that_fits, load, tokenizer_of
 from decoding.models.folder import inspect
 from decoding.models.tokenizer_files import read_tokenizer

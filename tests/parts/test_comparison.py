@@ -18,7 +18,7 @@ from decoding.core.load import Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
-from decoding.measure.comparison import Warmed
+from decoding.measure.measurement import Warmed
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import order, stints
 from decoding.prompts.prompt import PromptItem

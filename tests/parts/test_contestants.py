@@ -12,7 +12,7 @@ import pytest
 from decoding.backends import contestants
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.summary import report
 from decoding.strategies import STRATEGIES
 from tests.kit.pairs import PROMPTS, pair

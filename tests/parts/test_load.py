@@ -19,8 +19,8 @@ from decoding.core.loop import PIECE, Batch, never
 from decoding.core.sequence import Sequence
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadLoad, BadStrategy, BrokenModel
-from decoding.measure.comparison import Measurement
 from decoding.measure.latency import Objective, figures, parse_objective
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import SampleResult, Timing, sample_from_dict
 from decoding.measure.schedule import blocks, stints
 from decoding.prompts.prompt import PromptItem

@@ -9,7 +9,7 @@ import pytest
 
 from decoding.choice import parse_choices
 from decoding.dice.sampling import Sampling
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.prompts.prompt import PromptItem
 from tests.kit.models import LLAMA, another_order_of_words, save
 from worker.engine.pairs import load_pair

@@ -11,7 +11,7 @@ from decoding.backends.pair import ModelPair
 from decoding.choice import choose
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.prices import COPIED, PRICED, Prices, RulePrice, prices_at
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import SampleResult
 from decoding.measure.schedule import SampleKey
 from decoding.prices.cost_model import CostModel

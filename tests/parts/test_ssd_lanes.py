@@ -21,7 +21,7 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.errors import BadDevice, BadStrategy
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.exchange import ExchangeHere, SsdDrafter

@@ -372,7 +372,7 @@ def wake_workers() -> None:
         nudging.nudge_again(queue)
 
 
-def announce(
+def register_worker(
     *,
     name: str,
     queues: list[str],

@@ -9,10 +9,10 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, TextIO
 
 from decoding.dice.chance import CHANCE_VERSION
-from decoding.measure.comparison import WARM_UP_TOKENS
 from decoding.measure.crossover import across_loads
 from decoding.measure.definitions import DEFINITIONS, DEFINITIONS_VERSION
 from decoding.measure.latency import overloaded
+from decoding.measure.measurement import WARM_UP_TOKENS
 from decoding.measure.summary import ENDED, Stage, judge, report
 from decoding.measure.verdict import doubts
 from decoding.prompts.prompt import PromptItem, first_turns

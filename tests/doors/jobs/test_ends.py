@@ -108,7 +108,7 @@ NO_MEMORY = "It needs 30.0 GiB, and cpu has 12.0 GiB free."
 
 def listen(*names: str, queue: str = "cpu") -> None:
     for name in names:
-        services.announce(name=name, queues=[queue], devices=[queue], versions={})
+        services.register_worker(name=name, queues=[queue], devices=[queue], versions={})
 
 
 def claimed_by(worker: str) -> Job | None:

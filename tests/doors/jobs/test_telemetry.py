@@ -70,7 +70,7 @@ def test_the_api_and_the_page_show_it(world, job):
 
 
 def announce(name="w1", queue="cpu", **more) -> None:
-    services.announce(name=name, queues=[queue], devices=[], versions={}, **more)
+    services.register_worker(name=name, queues=[queue], devices=[], versions={}, **more)
 
 
 def test_a_page_names_a_silent_worker_a_busy_machine_and_why_the_attempt_before_ended(world, by):

@@ -16,7 +16,7 @@ def workers() -> None:
     """A machine with two GPUs, and one without."""
     for name, machine in (("gpu-1", "here"), ("gpu-2", "here"), ("cpu-1", "here"), ("cpu-2", "there")):
         queue = name.partition("-")[0]
-        services.announce(name=name, queues=[queue], devices=[queue], versions={}, machine=machine)
+        services.register_worker(name=name, queues=[queue], devices=[queue], versions={}, machine=machine)
 
 
 def enqueue(by, queue, title="one", device_count=1, **options) -> Job:

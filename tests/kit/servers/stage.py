@@ -21,7 +21,7 @@ from decoding.core.load import ONE, Load
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.schedule import SampleKey
 from decoding.models.tokenizer_files import Tokenizer
 from decoding.prompts.prompt import PromptItem

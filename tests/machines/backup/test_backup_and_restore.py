@@ -200,7 +200,7 @@ def test_nothing_is_restored_under_a_running_drafthouse_or_workers(
         code, said = alone.run("restore", backup)
     assert code == 1 and "A Drafthouse runs in" in said and not (alone.folder / "drafthouse.sqlite3").exists()
     postgres_copy.python(
-        "from webapp.jobs import services\nservices.announce(name='cpu-1@there', queues=[], devices=[], versions={})"
+        "from webapp.jobs import services as jobs\njobs.register_worker(name='w1', queues=[], devices=[], versions={})"
     )
     code, said = postgres_copy.run("restore", backup, "--replace")
     assert code == 1 and "cpu-1@there" in said

@@ -26,7 +26,7 @@ def well(transactional_db, settings, valkey):  # noqa: F811
     settings.REDIS_URL, settings.ALLOWED_HOSTS = valkey, settings.LOCAL_HOSTS
     fingerprints.keep()
     for queue in ("cpu", "light"):
-        jobs.announce(name=f"{queue}-1@here", queues=[queue], devices=[], versions={})
+        jobs.register_worker(name=f"{queue}-1@here", queues=[queue], devices=[], versions={})
 
 
 def amiss(**options: bool) -> dict[str, tuple[str, str]]:
@@ -68,7 +68,7 @@ def test_a_clock_that_differs_from_the_databases_is_told(well, monkeypatch):
 
 def test_a_lab_without_workers_is_broken_and_one_without_a_light_one_too(transactional_db, settings):
     assert "--queue cpu" in amiss()["workers"][1]
-    jobs.announce(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
+    jobs.register_worker(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
     assert "--queue light" in amiss()["workers"][1]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.machines.worker.orders import AtRounds, Silent
 from webapp.jobs.models import Job
-from worker.attempt import carried_out
+from worker.attempt import reports_on
 from worker.engine_process import EngineDied, EngineProcess
 from worker.messages import AtWork, Ended
 from worker.pulse import Hold
@@ -26,7 +26,7 @@ def end_of(engine: EngineProcess) -> EngineDied:
     """Have an engine do nothing, and lose patience with it."""
     engine.patience = 1.0
     with pytest.raises(EngineDied, match="said nothing for") as death:
-        list(carried_out(Hold(Job()), engine, Silent()))
+        list(reports_on(Hold(Job()), engine, Silent()))
     return death.value
 
 
@@ -57,6 +57,6 @@ def test_a_loop_that_goes_on_is_a_sign_of_life_that_no_job_is_told_and_an_engine
     while not said or not isinstance(said[-1], Ended):
         said += [report for report in [own.receive(1.0)] if report]
     assert [type(report) for report in said] == [AtWork, Ended]
-    assert list(carried_out(Hold(Job()), own, AtRounds(3))) == []
+    assert list(reports_on(Hold(Job()), own, AtRounds(3))) == []
     death = end_of(own)
     assert death.counts and "A line of this order." not in str(death), "what it said last is of the order in hand"

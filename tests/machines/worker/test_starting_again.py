@@ -27,7 +27,7 @@ def held(launch, monkeypatch) -> Job:
     """Held by a worker that announced itself and is gone."""
     launch()
     job = jobs.claim(worker="w1", queues=["cpu"])
-    jobs.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={}, marks=asdict(evidence.marks()))
+    jobs.register_worker(name="w1", queues=["cpu"], devices=["cpu"], versions={}, marks=asdict(evidence.marks()))
     monkeypatch.setenv(leash.BEFORE, "-9")
     return job
 

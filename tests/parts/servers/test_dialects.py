@@ -20,7 +20,7 @@ from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
 from decoding.measure.audit import respelled, with_end
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.summary import report
 from decoding.measure.verdict import doubts, verdict
 from decoding.prompts.prompt import PromptItem

@@ -13,7 +13,7 @@ from decoding.backends.contestants.servers.running import ServersOnly
 from decoding.backends.pair import ModelPair
 from decoding.choice import Choice
 from decoding.errors import DrafthouseError
-from decoding.measure.comparison import Measurement
+from decoding.measure.measurement import Measurement
 from decoding.measure.sample import Audit, SampleResult
 from decoding.measure.schedule import SampleKey, stints
 from decoding.models.devices import is_lost
@@ -143,12 +143,12 @@ class Comparing:
             self._emit(Weighed(prices, *trouble))
 
     def _decode_all(self) -> None:
-        comparison, order = self._measurement, self._order
-        running = {choice.label for choice in comparison.choices}
+        measurement, order = self._measurement, self._order
+        running = {choice.label for choice in measurement.choices}
         finished = [sample for sample in order.finished if sample.strategy in running]
         before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}
-        comparison.remember(before.values())
-        for group in comparison.schedule():
+        measurement.remember(before.values())
+        for group in measurement.schedule():
             due = [key for key in group if (key.prompt.id, key.repeat) not in order.done_groups]
             samples = [before[which(key)] for key in due if which(key) in before]
             left = [key for key in due if which(key) not in before and which(key) not in self._given_up]
@@ -156,7 +156,7 @@ class Comparing:
                 samples += self._decode(stint)
                 if self._cancelled():
                     return
-            audited = comparison.audited(samples)
+            audited = measurement.audited(samples)
             self._emit(Audited([one if one.audit else replace(one, audit=NOTHING_TO_COMPARE) for one in audited]))
 
     def _askable(self, keys: Iterable[SampleKey]) -> Iterator[SampleKey]:

@@ -44,7 +44,7 @@ MOST_DEATHS = 3  # of the engine, with no sample finished in between
 
 class ComparisonRows:
     def __init__(self, attempt: Attempt, order: type[ToCompare]) -> None:
-        self.attempt, self._order = attempt, order
+        self.attempt, self._order_class = attempt, order
         self.job = attempt.job
         chosen = Comparison.objects.select_related(
             "pair__target__upload", "pair__draft__upload", "pair__target", "pair__draft"
@@ -72,7 +72,7 @@ class ComparisonRows:
         done_groups = {group for group in groups if ended[group] >= len(self.runs)}
         if len(done_groups) == len(groups):
             return None
-        return self._order(
+        return self._order_class(
             pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
             prompts=[prompt_of(row) for row in self.prompts.values()],
             choices=[run.choice for run in self.runs.values()],
