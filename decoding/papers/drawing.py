@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.papers.evidence import Evidence, Phase
-from decoding.papers.figure import Figure, Shelf, described, filled, kept_as
+from decoding.papers.figure import Figure, described, filled, kept_as
 from decoding.papers.figures import FIGURES
+from decoding.papers.shelf import Shelf
 
 FORMAT = "drafthouse.papers/1"
 NOISE = "noise"  # on the shelf: one sentence for each attempt

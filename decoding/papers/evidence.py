@@ -22,7 +22,6 @@ from decoding.papers import batches
 from decoding.papers.batches import Ran, SimulatedBatches
 from decoding.papers.bootstrap import Estimate, median
 from decoding.papers.chances import outcomes_of
-from decoding.papers.figure import Shelf
 from decoding.papers.outcomes import Outcomes
 from decoding.papers.settings import (
     AUTOREGRESSIVE,
@@ -38,6 +37,7 @@ from decoding.papers.settings import (
     TABLE,
     TEMPERATURES,
 )
+from decoding.papers.shelf import Shelf
 from decoding.prices.cost_model import CostModel, Counts
 from decoding.prices.fit import costs_from
 from decoding.prices.fit_ahead import prices_beside, undisturbed

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -83,19 +83,6 @@ class Figure:
     uses: Sequence[str] = ()  # keys of `Evidence.phases`, besides what those need
     published: Sequence[Series] = ()
     unpublished: str = ""  # why there are no published points
-
-
-class Shelf:
-    """Keeps pieces of evidence and finished figures by name, in memory, so that a rerun need not make them again."""
-
-    def __init__(self, kept: Mapping[str, Any] | None = None) -> None:
-        self.kept = dict(kept or {})
-
-    def read(self, name: str) -> Any:
-        return self.kept.get(name)
-
-    def write(self, name: str, data: Any) -> None:
-        self.kept[name] = data
 
 
 def kept_as(slug: str) -> str:

@@ -14,8 +14,8 @@ from typing import Any
 from decoding.choice import Choice, choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import Shelf
 from decoding.papers.figures import FIGURES
+from decoding.papers.shelf import Shelf
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit import PricesAtLoad, joined
 from decoding.prices.machine_card import Card

@@ -13,7 +13,7 @@ from typing import Any
 
 from decoding.dice.sampling import Sampling
 from decoding.models.devices import set_threads
-from decoding.papers.figure import Shelf
+from decoding.papers.shelf import Shelf
 from decoding.prices.machine_card import card_in_the_box
 from decoding.prompts.prompt import PromptItem, read_prompts
 from worker.engine.residents import Residents

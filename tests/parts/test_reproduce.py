@@ -20,11 +20,12 @@ from decoding.drafting.records import Record
 from decoding.papers import bootstrap
 from decoding.papers.drawing import draw, phases, phases_due
 from decoding.papers.evidence import Evidence
-from decoding.papers.figure import FigurePart, Shelf, filled
+from decoding.papers.figure import FigurePart, filled
 from decoding.papers.figures import FIGURES, figures_in
 from decoding.papers.files import FILES
 from decoding.papers.outcomes import play
 from decoding.papers.settings import of_papers
+from decoding.papers.shelf import Shelf
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.workload import StudyRecipe
 from decoding.trace.events import Drafted, Event, Verified

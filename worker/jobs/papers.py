@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from decoding import errors
 from decoding.models.files import contents
-from decoding.papers.figure import Shelf
+from decoding.papers.shelf import Shelf
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe

@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any
 
 from decoding.models.files import contents
-from decoding.papers.figure import Figure, Shelf
+from decoding.papers.figure import Figure
 from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
+from decoding.papers.shelf import Shelf
 from worker.jobs.papers import DrawFigures, FigureDrawn
 from worker.messages import Report
 from worker.terminal.bench import Bench, parser_of, read_recorded
