@@ -57,7 +57,7 @@ def test_records_go_when_they_are_old_and_results_stay(world, settings):
     settings.KEPT_DAYS = 30
     old, new = ended(world, 31), ended(world, 29)
     for name, days in (("old", 31), ("new", 29)):
-        services.announce(name=name, queues=["cpu"], devices=[], versions={})
+        services.register_worker(name=name, queues=["cpu"], devices=[], versions={})
         Worker.objects.filter(name=name).update(seen=Now() - timedelta(days=days))
     AuditEntry.objects.filter(subject_id=str(Comparison.objects.get(job=old).pk)).update(
         created=Now() - timedelta(days=31)

@@ -132,7 +132,7 @@ def test_why_it_waits_is_told_in_words(world):
 
 
 def listen():
-    services.announce(name="w1", queues=["cpu"], devices=["cpu"], versions={})
+    services.register_worker(name="w1", queues=["cpu"], devices=["cpu"], versions={})
 
 
 def under_way(world, title, *, total, done, for_s, done_before=0):
@@ -164,7 +164,7 @@ def test_dates_come_from_the_databases_clock(world, monkeypatch):
     enqueue(world)
     with monkeypatch.context() as wrong:
         wrong.setattr(timezone, "now", lambda: ahead)
-        services.announce(name="w1", queues=["cpu"], devices=[], versions={})
+        services.register_worker(name="w1", queues=["cpu"], devices=[], versions={})
         services.succeed(job=claim())
     job, [worker] = Job.objects.get(), Worker.objects.alive()
     assert before - timedelta(seconds=1) <= job.started <= job.finished < ahead - timedelta(hours=1)

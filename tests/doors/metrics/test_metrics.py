@@ -81,7 +81,7 @@ def test_queues_leases_jobs_and_workers_are_told(world: Any) -> None:
     done = make.comparison(by)
     Job.objects.filter(pk=done.job.pk).update(priority=9)
     make.decode_all(done)
-    jobs.announce(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
+    jobs.register_worker(name="cpu-1@here", queues=["cpu"], devices=[], versions={})
     gpu = {"name": "H200", "utilisation": 0.5, "memory_used": 7}
     running.job.refresh_from_db()
     telemetry.keep(job=running.job, values={"gpus": [gpu], "event_lag_s": 0.12})
@@ -121,7 +121,7 @@ def test_ends_of_jobs_gone_workers_backups_and_wrong_sign_ins_are_counted(world:
     jobs.refuse(job=jobs.claim(worker="w1", queues=["cpu"]), reason="No room.")
     jobs.give_back(job=jobs.claim(worker="w1", queues=["cpu"]), reason="It broke.", counts=True)
     tallies.add(tallies.ENGINE_DEATHS, "comparison", "outside")
-    jobs.announce(name="w1", queues=["cpu"], devices=[], versions={}, others=0.25)
+    jobs.register_worker(name="w1", queues=["cpu"], devices=[], versions={}, others=0.25)
     Worker.objects.update(seen=Now() - timedelta(hours=2))
     before = told().get("drafthouse_sign_ins_refused_total", {})
     Client().post("/sign-in/", {"username": "alice", "password": "wrong"})
