@@ -99,7 +99,7 @@ def predicted(test: RecordedSet, costs: CostModel, classifier: DraftClassifier, 
     baseline = test.play(AUTOREGRESSIVE)
     of_rules = tuned(test, classifier, {rule: classifier.tuned(rule) for rule in RULES})
     speeds = {
-        choice.label: costs.speedup(test.play(choice), baseline, choice.spec.sees)
+        choice.label: costs.speedup(test.play(choice), baseline, choice.spec.usual_source.sees)
         for choice in (*settings.rivals, HEURISTIC, settings.threshold)
     }
     for choice in settings.rules:

@@ -96,7 +96,7 @@ def test_a_bucket_that_does_not_answer_is_waited_for(team, checkpoints, make_wor
     registry.add_model(name="one", upload=make.upload(team, checkpoints["draft"]), by=team)
     monkeypatch.setenv("AWS_ACCESS_KEY_ID", "drafthouse")
     monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "for tests")
-    settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", "http://127.0.0.1:1"
+    settings.S3_BUCKET, settings.S3_ENDPOINT = "uploads", "http://127.0.0.1:2"  # another test asks port 1, without keys
     make_worker(queue="light").look()
     job = Job.objects.get()
     assert (job.state, job.counted_ends) == ("queued", 0) and job.not_before is not None
