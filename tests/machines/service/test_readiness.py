@@ -67,7 +67,8 @@ def silent(tmp_path: Path) -> Iterator[Path]:
         yield tmp_path / "silent.sock"
 
 
-def test_without_the_store_the_rest_is_served_and_the_reason_is_told(db, settings, bucket):  # noqa: F811
+def test_without_the_store_the_rest_is_served_and_the_reason_is_told(db, settings, monkeypatch, bucket):  # noqa: F811
+    monkeypatch.setattr(readiness, "LIMIT", 60.0)  # it answers, however busy this machine is
     assert amiss() == {}
     settings.S3_BUCKET = "no-such-bucket"
     told = readiness.look()

@@ -20,7 +20,7 @@ from decoding.models.folder import inspect
 from tests.kit.models import LLAMA, save
 from tests.kit.processes import until
 from webapp.jobs.models import Job
-from worker import memory
+from worker import memory, spent
 from worker.engine.residents import ROOM, Residents, Spot
 from worker.engine_process import EngineProcess
 from worker.jobs.check_model import CheckModel
@@ -52,6 +52,7 @@ def test_an_engine_that_takes_too_much_is_ended_with_a_sentence_and_the_next_is_
 def test_a_check_that_takes_too_long_is_refused_at_the_first_try(monkeypatch, engine, checked):
     engine.end()  # starting takes seconds
     monkeypatch.setattr(CheckModel, "opens_within_s", 0.01)
+    monkeypatch.setattr(spent, "STUCK", 1e6)  # on a busy machine that little time takes a while
     model = checked()
     assert (model.state, Job.objects.get().attempt) == ("refused", 1)
     assert "Opening these files took longer than 0 s" in model.reason
