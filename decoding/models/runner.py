@@ -28,16 +28,13 @@ class Tree(Protocol):
     @property
     def model(self) -> SharesPasses:
         """Model whose passes this tree can share with other texts."""
-        ...
 
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
         """Append tokens and return the logits after each: [n, V]. A parent is the number of a token of the tree, -1 for
         the end of the text, -2 for the place before its last token, and so on."""
-        ...
 
     def adopt(self, path: Sequence[int]) -> None:
         """Make this path, with the text up to where it begins, the runner's text, without running the model again."""
-        ...
 
 
 class Model(Protocol):
@@ -45,20 +42,16 @@ class Model(Protocol):
 
     def new_runner(self) -> ModelRunner:
         """Make a runner with an empty cache."""
-        ...
 
     def new_runners(self, count: int, room: int = 0) -> Sequence[ModelRunner]:
         """Make runners whose texts are to share passes. `room` is the most tokens that a text will have, so that its
         cache need hold no more; 0: the model's whole context."""
-        ...
 
     def extend_all(self, feeds: Sequence[Feed]) -> list[Tensor]:
         """Extend several runners of this model, each by its own tokens. Return the logits of each."""
-        ...
 
     def bytes_for(self, room: int) -> int:
         """Memory that the cache of such a runner takes."""
-        ...
 
 
 class ModelRunner(Protocol):
@@ -74,12 +67,10 @@ class ModelRunner(Protocol):
     @property
     def facts(self) -> Facts:
         """Name what it runs on, for people and for results."""
-        ...
 
     @property
     def tokens(self) -> list[int]:
         """The ids whose keys and values are cached, oldest first. Callers must not change the list."""
-        ...
 
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         """Append tokens and return the logits after each of the last `need` of them: [need, V].
@@ -87,15 +78,12 @@ class ModelRunner(Protocol):
         The runner takes a tensor of ids that is already on the device without waiting for its values, so that a chain
         of drafted tokens can be queued without one stop. `tokens` reads them when it is next asked.
         """
-        ...
 
     def rewind(self, length: int) -> None:
         """Forget everything past the first `length` tokens."""
-        ...
 
     def grow(self) -> Tree:
         """Begin a tree behind the text. It ends when the runner is extended or rewound: do not use it after that."""
-        ...
 
 
 class SharesPasses(Protocol):
@@ -141,7 +129,6 @@ class ReadsBlocks(Protocol):
 
     def block(self, tokens: Sequence[int] | Tensor, length: int) -> Tensor:
         """Append tokens, and return logits for each of so many positions behind them: [length, V]."""
-        ...
 
 
 @runtime_checkable
@@ -150,7 +137,6 @@ class TakesUnread(Protocol):
 
     def tell(self, ids: Sequence[int]) -> None:
         """Take these ids as those of all tokens that it has not read, if they are as many."""
-        ...
 
 
 class BlockPass:

@@ -31,7 +31,6 @@ class KvSlots(Protocol):
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
         """[rows, heads, head_dim] -> [rows, heads * head_dim]"""
-        ...
 
 
 @runtime_checkable
@@ -42,7 +41,6 @@ class Slotted(Protocol):
 
     def storage(self, layer: int) -> Tensor:
         """[2, kv_heads, slots, head_dim]"""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
