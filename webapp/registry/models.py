@@ -152,7 +152,6 @@ class Endpoint(Entry):
             dialect=self.dialect,
             model=self.model,
             key=str(self.pk) if self.has_key else "",
-            target=self.target.name if self.target else "",
             deadline_s=self.deadline_s,
             dtype=self.dtype,
         )

@@ -32,14 +32,12 @@ SETTINGS = (
     "model",
     "key-file",
     "key-env",
-    "target",
-    "certificates",
     "deadline",
     "dtype",
 )
 SERVER_HELP = (
     "a server to compare with, such as http://127.0.0.1:8080,dialect=llamacpp; more settings: name, model, key-file, "
-    "key-env, dtype, certificates, deadline; may be given several times"
+    "key-env, dtype, deadline; may be given several times"
 )
 START_HELP = (
     "start a server and compare with it, such as 'llama-server -m target.gguf -md draft.gguf --port {port}'; may begin "
@@ -89,7 +87,6 @@ def about(server: AskedServer, serves: str) -> dict[str, str]:
         "address": spec.address,
         "dialect": spec.dialect,
         "model": serves,
-        "target": spec.target,
         "dtype": spec.rounding,
         "command": shown(server.command),
         "prefix_cache": dialect.cache,
@@ -140,8 +137,6 @@ def _server(address: str, settings: dict[str, str]) -> AskedServer:
         dialect=dialect.name,
         model=settings.get("model", ""),
         key=_key(settings),
-        target=settings.get("target", ""),
-        certificates=settings.get("certificates", ""),
         deadline_s=_seconds(settings["deadline"]) if "deadline" in settings else USUAL_DEADLINE_S,
         dtype=settings.get("dtype", ""),
     )

@@ -63,9 +63,9 @@ def server_choice() -> Choice:
     return choose("server", {"name": "it"})
 
 
-def reach(wire: Wire, dialect: str, **settings: Any) -> Reach:
+def reach(wire: Wire, dialect: str, certificates: str = "", **settings: Any) -> Reach:
     spec = EndpointSpec("it", wire.address, dialect, **settings)
-    return Reach({"it": spec}, {spec.key: spec.key}, TERMINAL)
+    return Reach({"it": spec}, {spec.key: spec.key}, TERMINAL, certificates)
 
 
 @contextmanager

@@ -41,9 +41,9 @@ def arguments(box: Path, *more: object) -> list[str]:
 
 
 def test_servers_are_read_with_their_settings_names_and_loads(box: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    one = parse_server(f"{HERE},name=mine,model=m,key-file=k,deadline=30,target=big,dtype=float16")
+    one = parse_server(f"{HERE},name=mine,model=m,key-file=k,deadline=30,dtype=float16")
     assert one.choice.label == "server:mine"
-    assert (one.spec.key, one.spec.deadline_s, one.spec.model, one.spec.target) == ("file:k", 30.0, "m", "big")
+    assert (one.spec.key, one.spec.deadline_s, one.spec.model) == ("file:k", 30.0, "m")
     plain = parse_server(f"{HERE},key-env=KEY").spec
     assert (one.spec.rounding, plain.key, plain.rounding) == ("float16", "env:KEY", "bfloat16")
     started_in = [parse_start(f"vllm serve m {flag} --port {{port}}").spec.dtype

@@ -31,8 +31,6 @@ class EndpointSpec:
     dialect: str  # a name of `dialects.DIALECTS`
     model: str = ""  # its name on the server; empty takes the one that the server lists
     key: str = ""  # reference: env:NAME, file:PATH, or what another resolver knows; empty sends none
-    target: str = ""  # the target it claims to serve, for display: a folder or a fingerprint
-    certificates: str = ""  # PEM file of authorities to trust besides the system's
     deadline_s: float = USUAL_DEADLINE_S  # for one request, from its arrival to its last token
     dtype: str = ""  # number format that it decodes in, one of DTYPES; servers do not tell theirs. Empty: USUAL_DTYPE
 

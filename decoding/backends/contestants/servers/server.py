@@ -12,7 +12,6 @@ import ssl
 from collections.abc import AsyncGenerator, Iterable, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
@@ -140,7 +139,7 @@ class Server:
             *([("Authorization", f"Bearer {key}")] if key else []),
         ]
         self._pool = httpcore2.AsyncConnectionPool(
-            tls(spec.certificates, reach.certificates) if spec.place.scheme == "https" else None,
+            tls(reach.certificates) if spec.place.scheme == "https" else None,
             max_connections=None,
             network_backend=GuardedNetwork(spec, reach.allowed),
         )
@@ -295,16 +294,16 @@ class Events:
         return None
 
 
-def tls(*files: str) -> ssl.SSLContext:
-    """Trust the system's authorities and those in these files."""
+def tls(file: str) -> ssl.SSLContext:
+    """Trust the system's authorities, and those in the file if there is one."""
     context = ssl.create_default_context()
-    for file in filter(None, files):
-        try:
-            context.load_verify_locations(Path(file))
-        except (OSError, ssl.SSLError) as error:
-            raise BadServer(
-                f"{file} holds no certificates: {error.strerror or error}. Give a PEM file that this process can read."
-            ) from None
+    try:
+        if file:
+            context.load_verify_locations(file)
+    except (OSError, ssl.SSLError) as error:
+        raise BadServer(
+            f"{file} holds no certificates: {error.strerror or error}. Give a PEM file that this process can read."
+        ) from None
     return context
 
 
@@ -315,6 +314,6 @@ def no_tls(error: OSError) -> str:
         return f"cannot be reached over TLS: {why}. If it speaks plain HTTP, write its address with http://."
     return (
         f"cannot be trusted: {error.verify_message}. Replace the server's certificate, or give the address that it is "
-        "for. If an authority of your own signed it, name that authority's PEM file: certificates=FILE with --server, "
-        f"or {CERTIFICATES} in the environment of the command or of the service's workers."
+        f"for. If an authority of your own signed it, name that authority's PEM file: {CERTIFICATES} in the "
+        "environment of the command or of the service's workers."
     )
