@@ -20,8 +20,8 @@ from decoding.dice.dice import Dice, PendingVerdict, pending_verdicts
 from decoding.dice.verify import EMPTY, Draft, QueuedDraft, Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched, sent_to
-from decoding.models.fast.runner import UnreadDrafts
-from decoding.models.runner import Feed, ModelRunner, Steps, TakesUnread, TreeReading, rewind_to
+from decoding.models.fast.runner import FastRunner, UnreadDrafts
+from decoding.models.runner import Feed, ModelRunner, Steps, TreeReading, rewind_to
 from decoding.trace.events import Anticipated, Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.trace.timing import Clock
 
@@ -222,7 +222,7 @@ class Sequence:
         """Take up a draft that has been read, and was complete at this time."""
         self._draft = queued.draft
         self._drafted = self._asked = max(self._began, drafted_ns)
-        if isinstance(self.target, TakesUnread):
+        if isinstance(self.target, FastRunner):
             self.target.tell([*self._late, *self._draft.tokens])
 
     def finish(self, reason: FinishReason) -> None:

@@ -31,15 +31,8 @@ from decoding.drafting.source import (
 )
 from decoding.drafting.tree import GrownTree, listing
 from decoding.errors import BadStrategy
-from decoding.models.runner import (
-    BlockPass,
-    ModelRunner,
-    ReadsBlocks,
-    Steps,
-    TakesUnread,
-    read_prompt,
-    rewind_to,
-)
+from decoding.models.fast.runner import FastRunner
+from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, read_prompt, rewind_to
 from decoding.trace.events import StopReason
 
 
@@ -225,7 +218,7 @@ class DraftDriver(Drafter):
         tokens = [token for token, _, _ in read]
         if min(tokens) < 0:
             raise broken()
-        if isinstance(model, TakesUnread):
+        if isinstance(model, FastRunner):
             model.tell(tokens[:-1])
         end = next((i for i, token in enumerate(tokens) if token in self.view.ends), None)
         kept = len(tokens) if end is None else end + 1

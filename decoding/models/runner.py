@@ -131,14 +131,6 @@ class ReadsBlocks(Protocol):
         """Append tokens, and return logits for each of so many positions behind them: [length, V]."""
 
 
-@runtime_checkable
-class TakesUnread(Protocol):
-    """A runner that has not read ids that were fed as tensors, and would wait for them."""
-
-    def tell(self, ids: Sequence[int]) -> None:
-        """Take these ids as those of all tokens that it has not read, if they are as many."""
-
-
 class BlockPass:
     """One pass for several positions, where the loop expects one for the next. It is read alone."""
 

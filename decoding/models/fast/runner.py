@@ -158,6 +158,7 @@ class FastRunner:
         return self._tokens
 
     def tell(self, ids: Sequence[int]) -> None:
+        """Take these ids as those of all tokens that were fed as tensors, if they are as many: a read would wait."""
         if self._unread and sum(map(len, self._unread)) == len(ids):
             self._unread.clear()
             self._tokens.extend(ids)
