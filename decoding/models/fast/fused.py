@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, partial
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 import torch.nn.functional as F
@@ -30,6 +30,7 @@ Best = Callable[[Tensor], Tensor]  # scores [n, V] -> ids [n], -1 where a row ha
 # head_dim], and the rows' positions [rows] -> [rows, heads * head_dim]. Each text has as many rows, and a row sees the
 # slots of its text up to its position.
 AttendChains = Callable[[Tensor, Tensor, Tensor], Tensor]
+Keyed = Callable[..., Tensor]  # takes settings by name, as the functions of the same names in `triton_kernels` say
 
 NAMES = "gate", "norm", "best", "place", "attend"
 NO_TILES: Mapping[str, int] = MappingProxyType({})
@@ -39,24 +40,6 @@ LONGEST_REASON = 300
 CLOSE = {torch.float32: 1e-5, torch.float16: 2e-3, torch.bfloat16: 1e-2}  # relative error
 
 
-class PlaceKernel(Protocol):
-    """Norm, if there is one for each head, and turn queries and keys, write keys and values to their slots, and return
-    the queries."""
-
-    def __call__(
-        self, heads: Tensor, turns: Tensor, slots: Tensor, storage: Tensor, *,
-        head_norm: Tensor | None = None, eps: float = 0.0,
-    ) -> Tensor: ...  # fmt: skip
-
-
-class Product(Protocol):
-    """[n, width], [size, width] -> [n, size]. See `triton_kernels.product`."""
-
-    def __call__(
-        self, rows: Tensor, weight: Tensor, bias: Tensor | None, *, tile: int, residual: Tensor | None = None
-    ) -> Tensor: ...
-
-
 @dataclass(frozen=True)
 class Kernels:
     """The kernels in use; None where torch's launches are."""
@@ -64,9 +47,9 @@ class Kernels:
     gate: Gate | None = None
     norm: Norm | None = None
     best: Best | None = None  # as `best_on` finds it
-    place: PlaceKernel | None = None
+    place: Keyed | None = None
     attend: AttendChains | None = None  # in chains, without a mask
-    product: Product | None = None  # of a few rows, where it has tiles
+    product: Keyed | None = None  # of a few rows, where it has tiles
     tiles: Mapping[int, Mapping[str, int]] = field(default_factory=dict)  # by rows, then by part of the decoder
     timed: Mapping[str, str] = field(default_factory=dict)  # how long the products of each part take
     unused: Mapping[str, str] = field(default_factory=dict)  # why the others are not used, by their name
