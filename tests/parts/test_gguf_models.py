@@ -89,11 +89,11 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, f
     assert isinstance(load(folder).runner.facts.context, int)
 
 
-def test_numbers_too_large_for_float16_stay_float32(tmp_path: Path) -> None:
+def test_numbers_too_large_for_float16_are_refused(tmp_path: Path) -> None:
     values, arrays = contents(exported(save_with_bpe(tmp_path / "m", "qwen3", **LLAMA | BLOCKS), tmp_path / "f32.gguf"))
     arrays["blk.2.ffn_down.weight"][0, 0] = 1e6
-    folder = made(write_gguf(tmp_path / "model.gguf", values, arrays, GGMLQuantizationType.Q8_0))
-    assert inspect(folder).dtype == "float32"
+    with pytest.raises(BadCheckpoint, match=r"holds numbers too large for float16.* Take the folder"):
+        made(write_gguf(tmp_path / "model.gguf", values, arrays, GGMLQuantizationType.Q8_0))
 
 
 def test_gemma_3_computes_what_transformers_computes_and_joins_pieces_by_their_scores(tmp_path: Path) -> None:

@@ -50,20 +50,12 @@ def write_folder(file: Path, folder: Path) -> None:
     config = config_of(header, _floats(file, divisors, slice(None)).ravel().tolist() if divisors else ())
     write_tokenizer(vocabulary, folder)
     (folder / "config.json").write_text(json.dumps(config, indent=2), encoding="utf-8")
-    weights = folder / "model.safetensors"
-    try:
-        _write_weights(file, weights, _planned(header, names, config, "F16"))
-    except _TooLarge:
-        _write_weights(file, weights, _planned(header, names, config, "F32"))
+    _write_weights(file, folder / "model.safetensors", _planned(header, names, config))
     GgufOrigin(header.format, header.size).write(folder)
     tokenizer_of(inspect(folder))  # refuses what belongs to different models, and a tokenizer that cannot be built
 
 
-class _TooLarge(Exception):
-    """A number that float16 cannot hold."""
-
-
-def _planned(header: GgufHeader, names: dict[str, str], config: dict[str, Any], dtype: str) -> list[_Read]:
+def _planned(header: GgufHeader, names: dict[str, str], config: dict[str, Any]) -> list[_Read]:
     turned = {"attn_q": config["num_attention_heads"], "attn_k": config["num_key_value_heads"]}
     found = []
     for name, to in names.items():
@@ -73,7 +65,7 @@ def _planned(header: GgufHeader, names: dict[str, str], config: dict[str, Any], 
             raise BadCheckpoint(f"{header.name}: the rows of {name} are not those of {heads} heads. {TAKE_FOLDER}")
         less = 1.0 if header.architecture == "gemma3" and to.endswith("norm.weight") else 0.0
         stored = "F32" if less else FORMATS[tensor.format][0]
-        found.append(_Read(to, tensor, stored if stored in WIDTHS else dtype, heads, less))
+        found.append(_Read(to, tensor, stored if stored in WIDTHS else "F16", heads, less))
     return found
 
 
@@ -103,7 +95,8 @@ def _slices(file: Path, read: _Read) -> Iterator[NDArray[Any]]:
             yield np.ascontiguousarray(_stored(file, read.tensor)[which])
         else:
             floats = _floats(file, read.tensor, which)
-            yield _as_stored(floats - np.float32(read.less) if read.less else floats, read.dtype)
+            floats = floats - np.float32(read.less) if read.less else floats
+            yield floats if read.dtype == "F32" else _narrowed(floats, file)
 
 
 def _floats(file: Path, tensor: GgufTensor, which: Any) -> NDArray[np.float32]:
@@ -126,11 +119,9 @@ def _rows(tensor: GgufTensor) -> int:
     return tensor.count // (1 if is_plain and len(tensor.shape) == 1 else tensor.shape[-1])
 
 
-def _as_stored(floats: NDArray[np.float32], dtype: str) -> NDArray[Any]:
-    if dtype == "F32":
-        return floats
+def _narrowed(floats: NDArray[np.float32], file: Path) -> NDArray[np.float16]:
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = floats.astype(np.float16)
     if np.isinf(narrow).any() and not np.isinf(floats).any():
-        raise _TooLarge
+        raise BadCheckpoint(f"{file} holds numbers too large for float16, to which it is dequantised. {TAKE_FOLDER}")
     return narrow
