@@ -51,7 +51,7 @@ class Follower(Protocol):
 class SlicedPasses:
     """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
 
-    captures = False  # whether each growth of the cache costs new captures, so that it should grow seldom
+    captures = False  # whether passes are captured: they read hidden slots too, and each growth of the cache costs new ones
 
     def __init__(self, decoder: Decoder, cache: Cache, lean: Lean) -> None:
         """Passes over caches of one model share `lean`."""
@@ -65,9 +65,6 @@ class SlicedPasses:
     def tree(self, ids: Tensor, tree: Rows) -> Tensor:
         return self._read(ids, tree, tree.count)
 
-    def forget(self) -> None:
-        """Get ready for another text."""
-
     def _read(self, ids: Tensor, rows: Rows, need: int) -> Tensor:
         hidden = self._lean.layered(*self._decoder.embedded(ids, rows), [rows], rows)
         return self._decoder.logits(hidden, need)
@@ -78,7 +75,6 @@ class StaticPasses:
     Rows look at a fixed number of slots, and a mask hides those that are not theirs."""
 
     captures = True
-    can_follow = True  # whether a text's passes can choose their next token themselves
 
     def __init__(self, decoder: Decoder, cache: Cache, capturing: Capturing | None) -> None:
         """Passes over caches of one model share `capturing`, so only one of them may replay at a time."""
@@ -122,9 +118,6 @@ class StaticPasses:
     def follow(self, follower: Follower, start: int) -> Tensor:
         """Append the token that `follower` holds, and return what it chooses to come next."""
         return self._replayed(self._static(self._form(1, 1, start + 1, is_tree=False, follower=follower)))
-
-    def forget(self) -> None:
-        self._cache.clear()
 
     def _form(self, rows: int, need: int, seen: int, is_tree: bool, follower: Follower | None = None) -> PassShape:
         self._cache.used = max(self._cache.used, seen)

@@ -148,7 +148,8 @@ class FastRunner:
 
     @property
     def can_follow(self) -> bool:
-        return isinstance(self.passes, StaticPasses) and self.passes.can_follow
+        """Whether its passes can choose their next token themselves. Those of a slab are shared with other texts."""
+        return self.passes.captures and not isinstance(self.cache, SlabCache)
 
     @property
     def tokens(self) -> list[int]:
@@ -210,8 +211,8 @@ class FastRunner:
         check_rewind(self.length, length)
         del self.tokens[length:]
         self.length = length
-        if not length:
-            self.passes.forget()
+        if not length and self.passes.captures:
+            self.cache.clear()
 
     def grow(self) -> FastTree:
         return FastTree(self)

@@ -133,8 +133,6 @@ class SlabPasses(StaticPasses):
     """Passes of one text in a slab. Its short chains have the forms of the slab, which are captured once for all texts;
     most pieces of prompts have a length that comes once."""
 
-    can_follow = False  # texts share passes
-
     def __init__(self, decoder: Decoder, cache: SlabCache, capturing: Capturing | None) -> None:
         super().__init__(decoder, cache, capturing)
         self._place = cache
