@@ -34,12 +34,12 @@ class Lean:
     def __init__(self, decoder: Decoder) -> None:
         self._decoder = decoder
         self._kernels: CpuKernels | None = None
-        self._is_tried = False
+        self._can_be_tried = decoder.device.type == "cpu" and decoder.layout.dtype == torch.float32
 
     def layered(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
         """Take the rows of all parts through all layers. `memory` is that of their pass."""
         if self._takes(parts):
-            if not self._is_tried:
+            if self._can_be_tried:
                 return self._try(hidden, turns, parts, memory)
             if self._kernels:
                 return self._kernels.layered(hidden, turns, parts)
@@ -55,11 +55,11 @@ class Lean:
 
     def _try(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows], memory: KvSlots) -> Tensor:
         """Compile the kernels, and keep them if they give the decoder's numbers."""
-        self._is_tried = True
+        self._can_be_tried = False
         expected = self._decoder.layered(hidden.clone(), turns, memory)
         try:
-            kernels = CpuKernels.of(self._decoder)
-            found = kernels.layered(hidden, turns, parts) if kernels else expected
+            kernels = CpuKernels(self._decoder)
+            found = kernels.layered(hidden, turns, parts)
         except Exception:  # whatever a compiler, or a missing one, fails with: torch needs neither
             return expected
         if (found - expected).abs().max() > CLOSE * expected.abs().max():
@@ -109,12 +109,6 @@ class CpuKernels:
         self._norm, self._gate = numba_kernels.norm, numba_kernels.gate
         self._attend = numba_kernels.attention(shape.group, shape.head_dim)
         self._whole = _whole(decoder, self._layers)
-
-    @classmethod
-    def of(cls, decoder: Decoder) -> CpuKernels | None:
-        """Return the kernels for a decoder, None if its rows are not float32 on a CPU."""
-        is_known = decoder.device.type == "cpu" and decoder.layout.dtype == torch.float32
-        return cls(decoder) if is_known and not decoder.layout.is_fused else None
 
     def layered(self, hidden: Tensor, turns: Tensor, parts: Sequence[Rows]) -> Tensor:
         """Take rows through all layers. `hidden` is used up."""

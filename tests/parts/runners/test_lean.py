@@ -75,8 +75,8 @@ def test_one_call_gives_branches_and_trees_the_decoders_numbers(in_tiles: FastMo
     ids = torch.tensor([7, 2, 9])
     given = in_tiles.decoder.embedded(ids, rows)
     expected = in_tiles.decoder.layered(given[0].clone(), given[1], rows)
-    kernels = CpuKernels.of(in_tiles.decoder)
-    assert kernels and kernels.takes_whole([rows])
+    kernels = CpuKernels(in_tiles.decoder)
+    assert kernels.takes_whole([rows])
     torch.testing.assert_close(kernels.layered(*given, [rows]), expected, atol=2e-5, rtol=1e-4)
 
 
