@@ -32,10 +32,6 @@ from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.translated import TranslatedRunner
 
 
-def no_classifier(name: str) -> None:
-    return None
-
-
 @dataclass
 class ModelPair(Backend):
     """A target and its draft, if it has one, loaded, and what contestants need of them."""
@@ -47,7 +43,7 @@ class ModelPair(Backend):
     dtype: torch.dtype
     target_folder: Path | None = None  # where another contestant finds the same weights
     draft_folder: Path | None = None
-    classifier_at: Callable[[str], Path | None] = no_classifier  # name -> folder; no name asks for the pair's own
+    classifier_at: Callable[[str], Path | None] = lambda _: None  # name -> folder; no name asks for the pair's own
     fingerprints: tuple[str, str] | None = None  # of target and draft: a classifier must have been trained for them
     draft_process: DraftProcess | None = None  # where the draft can run beside the target
     bridge: Bridge | None = None  # if the draft has another tokenizer; `draft` is then translated

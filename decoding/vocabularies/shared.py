@@ -52,7 +52,7 @@ class SharedTokens:
                 "propose nothing. Choose a draft of the target's own family."
             )
         return (
-            f"The target shares {self.count:,} of {sizes}. They are about {_percent(self.of_target_text)} of the "
+            f"The target shares {self.count:,} of {sizes}. They are about {100 * self.of_target_text:.3g} % of the "
             "target's tokens in a sample text, which is the most that can be accepted of a draft that says only shared "
             f"tokens (TLI). {_USUALLY[self.usual_method]}"
         )
@@ -62,10 +62,6 @@ _USUALLY = {
     "tli": "That is enough: by default this draft does so.",
     "slem": "That is little: by default this draft says any text, and the target's tokenizer cuts it anew (SLEM).",
 }
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.3g} %"
 
 
 def shared(

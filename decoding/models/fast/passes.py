@@ -51,7 +51,7 @@ class Follower(Protocol):
 class SlicedPasses:
     """Passes whose rows see exactly the slots that are in use: nothing is computed for the rest."""
 
-    captures = False  # whether passes are captured: they read hidden slots too, and each growth of the cache costs captures
+    captures = False  # whether passes are captured: these read hidden slots too, and a larger cache needs new ones
 
     def __init__(self, decoder: Decoder, cache: Cache, lean: Lean) -> None:
         """Passes over caches of one model share `lean`."""

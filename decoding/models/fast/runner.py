@@ -104,9 +104,8 @@ class FastModel:
         return torch.split_with_sizes(self.decoder.logits(hidden, needed), needs)
 
     def bytes_for(self, room: int) -> int:
-        shape = self.shape
         item = torch.float32 if not self._is_static else self.decoder.layout.dtype
-        return 2 * shape.layers * shape.kv_heads * shape.head_dim * item.itemsize * _slots(self._held(room))
+        return self.shape.kv_values_per_token * item.itemsize * _slots(self._held(room))
 
     def new_cache(self, room: int = 0) -> Cache:
         slots = _slots(self._held(room))

@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import gguf
 import numpy as np
@@ -50,13 +49,10 @@ def _difference(shape: Shape, architecture: str) -> str | None:
         return "has heads that together are not as wide as its layers"
     if rope.get("rope_type") == "llama3" and architecture != "llama":
         return "has rotary positions of the kind llama3"
-    if rope.get("rope_type") == "yarn" and not _is_usual_yarn(rope):
+    betas = rope.get("beta_fast") or 32, rope.get("beta_slow") or 1
+    if rope.get("rope_type") == "yarn" and betas != (32, 1):
         return "has YaRN positions with another beta_fast or beta_slow than usual"
     return None
-
-
-def _is_usual_yarn(rope: Mapping[str, Any]) -> bool:
-    return (rope.get("beta_fast") or 32, rope.get("beta_slow") or 1) == (32, 1)
 
 
 @dataclass(frozen=True)

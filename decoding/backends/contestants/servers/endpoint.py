@@ -46,7 +46,6 @@ class EndpointSpec:
             raise BadServer(f"{self.address[:200]!r} is not a server's address; write it as in http://127.0.0.1:8080.")
         if not 0 < self.deadline_s <= 86_400:
             raise BadServer(f"The deadline of {self.name} is {self.deadline_s:g} s; it must lie between 0 and 86,400.")
-
         if self.dtype not in ("", *DTYPES):
             raise BadServer(
                 f"The dtype of {self.name} is {self.dtype[:40]!r}, which is not one of {', '.join(DTYPES)}."
