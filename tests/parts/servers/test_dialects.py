@@ -11,11 +11,9 @@ import pytest
 import torch
 from torch import Tensor
 
-from decoding.backends.contestants.base import Request
 from decoding.backends.contestants.servers.dialects import DIALECTS
 from decoding.backends.contestants.servers.dialects.llamacpp import LlamaCppReader
 from decoding.choice import choose
-from decoding.core.ending import Ending
 from decoding.core.load import Load
 from decoding.dice.sampling import Sampling
 from decoding.errors import BadServer
@@ -28,7 +26,7 @@ from decoding.trace.events import Delivered, Finished, Reported, Started
 from tests.kit.pairs import PROMPTS, pair
 from tests.kit.runners import RoundsDifferently
 from tests.kit.servers.formats import FORMATS, prompt_of, speaking
-from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, server_choice, truthful
+from tests.kit.servers.stage import LETTERS, asking, comparing, greedy, honest, in_steps, truthful
 from tests.kit.servers.wire import Asked, Reply, Script, altered, events, plain
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
@@ -80,7 +78,7 @@ def test_tokens_of_one_verification_are_one_delivery_though_each_has_an_event_of
         [(_, told)] = ask("ab")
     burst = [len(event.tokens) for event in told if isinstance(event, Delivered)]
     assert sum(burst) == 12 and len(burst) <= len(steps)
-    reader = LlamaCppReader(Request(server_choice(), [0, 1], Sampling(), 0, Ending(())))
+    reader = LlamaCppReader()
     sent = script(Asked("POST", "/completion", {}, {"prompt": [0, 1], "n_predict": 12})).pieces[:-1]
     is_same = [reader.piece(json.loads(one.removeprefix(b"data: "))).is_same_step for one in sent]
     assert is_same == [place > 0 for step in steps for place in range(len(step))]

@@ -92,7 +92,7 @@ class AnswerReader:
             waited_s += pause
 
     async def _read(self, reads: AsyncGenerator[Read, None]) -> None:
-        events, reader = Events(), self._server.dialect.reader(self.request)
+        events, reader = Events(), self._server.dialect.reader()
         async for at_ns, raw in reads:
             for data in events.feed(raw):
                 if data.strip() != b"[DONE]":

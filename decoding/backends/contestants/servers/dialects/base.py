@@ -39,9 +39,6 @@ class Piece:
 class EventReader(ABC):
     """Reads the stream of one request. Subclasses keep what they need to remember between events."""
 
-    def __init__(self, request: Request) -> None:
-        self.request = request
-
     @abstractmethod
     def piece(self, event: Json) -> Piece:
         """Read one event."""

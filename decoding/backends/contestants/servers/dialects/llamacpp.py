@@ -29,8 +29,7 @@ class LlamaCppReader(EventReader):
     """Reads one event per token. All tokens of one verification carry the same `predicted_ms`, so the counts beside
     them tell where a verification begins and how much of its draft was accepted."""
 
-    def __init__(self, request: Request) -> None:
-        super().__init__(request)
+    def __init__(self) -> None:
         self._at: object = None
         self._drafted = self._accepted = 0
         self._steps: Counter[int] = Counter()  # accepted tokens -> verifications of a draft

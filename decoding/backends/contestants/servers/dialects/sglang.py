@@ -25,8 +25,7 @@ class SglangReader(EventReader):
     """Reads events that hold the whole answer so far, or only what is new (--incremental-streaming-output). The count
     in `meta_info` tells which."""
 
-    def __init__(self, request: Request) -> None:
-        super().__init__(request)
+    def __init__(self) -> None:
         self._seen = 0
         self._text = ""
 
