@@ -51,7 +51,7 @@ class Dialect(ABC):
     route: ClassVar[str]
     reader: ClassVar[type[EventReader]]
     health: ClassVar[str] = "/health"
-    lists: ClassVar[str]  # route that lists what the server serves
+    lists: ClassVar[str] = "/v1/models"  # route that lists what the server serves
     takes_ids: ClassVar[bool]  # whether the prompt goes as token ids
     cache: ClassVar[str]  # how its prefix cache is kept out, in words
     goes_past_end: ClassVar[bool] = True  # whether a request can ask to ignore the end token
@@ -62,9 +62,10 @@ class Dialect(ABC):
     def body(self, request: Request, model: str) -> Json:
         """Make the request's body. `model` is its name on the server."""
 
-    @abstractmethod
     def names(self, listed: Json) -> list[str]:
-        """Read the names of the models from the answer of the route that lists them."""
+        """Read the names of the models from the answer of the route that lists them; usual is the form of OpenAI."""
+        data = listed.get("data")
+        return [text_of(table(one).get("id")) for one in data] if isinstance(data, list) else []
 
     def require(self, sampling: Sampling) -> None:
         """Refuse sampling that a request cannot ask for."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from decoding.backends.contestants.servers.dialects.base import (
     LONGEST_DRAFT,
+    Dialect,
     EventReader,
     Json,
     Piece,
@@ -16,7 +17,6 @@ from decoding.backends.contestants.servers.dialects.base import (
     text_of,
     whole,
 )
-from decoding.backends.contestants.servers.dialects.openai import OpenAI
 from decoding.trace.events import FinishReason, Reported
 
 if TYPE_CHECKING:
@@ -82,15 +82,13 @@ def _longest(counted: Counter[int]) -> int:
     return longest if longest <= LONGEST_DRAFT else -1
 
 
-class LlamaCpp(OpenAI):
+class LlamaCpp(Dialect):
     name = "llamacpp"
     title = "llama.cpp"
     programs = ("llama-server",)
     route = "/completion"
     reader = LlamaCppReader
-    health = "/health"
     takes_ids = True
-    goes_past_end = True
     cache = "cache_prompt: false"
 
     def body(self, request: Request, model: str) -> Json:

@@ -77,7 +77,6 @@ class OpenAI(Dialect):
     route = "/v1/completions"
     reader: ClassVar[type[EventReader]] = Completions
     health = "/v1/models"
-    lists = "/v1/models"
     takes_ids = False
     goes_past_end = False
     cache = "cannot be kept out; a request that used it is reported"
@@ -95,10 +94,6 @@ class OpenAI(Dialect):
             "stream_options": {"include_usage": True},
             **({"stop": list(sampling.stop)} if sampling.stop else {}),
         }
-
-    def names(self, listed: Json) -> list[str]:
-        data = listed.get("data")
-        return [text_of(table(one).get("id")) for one in data] if isinstance(data, list) else []
 
 
 class TransformersServe(OpenAI):
