@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, runtime_checkable
+from typing import Any, Protocol, TypeVar
 
 import torch
 import torch.nn.functional as F
@@ -31,16 +31,6 @@ class KvSlots(Protocol):
 
     def attend(self, layer: int, queries: Tensor) -> Tensor:
         """[rows, heads, head_dim] -> [rows, heads * head_dim]"""
-
-
-@runtime_checkable
-class Slotted(Protocol):
-    """A memory whose rows each take a slot of one storage, so that a kernel can write there."""
-
-    slots: Tensor
-
-    def storage(self, layer: int) -> Tensor:
-        """[2, kv_heads, slots, head_dim]"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +116,10 @@ class Decoder:
         whatever the linear layers use."""
         shape, kernel = self.shape, self.kernels.place
         heads = mixed.view(-1, shape.heads + 2 * shape.kv_heads, shape.head_dim)
-        if kernel and isinstance(memory, Slotted):
-            storage = memory.storage(number)
-            return kernel(heads, turns, memory.slots, storage, head_norm=layer.head_norm, eps=shape.norm_eps)
+        if kernel:
+            static: Any = memory  # a `StaticPass`: no others have kernels
+            slots, storage = static.slots, static.storage(number)
+            return kernel(heads, turns, slots, storage, head_norm=layer.head_norm, eps=shape.norm_eps)
         heads = heads.float()
         turned = heads[:, : shape.heads + shape.kv_heads]
         if layer.head_norm is not None:

@@ -236,6 +236,7 @@ class StaticPass:
         return self._logits.clone()
 
     def storage(self, layer: int) -> Tensor:
+        """[2, kv_heads, slots, head_dim], in which each row takes a slot"""
         return self._values[layer]
 
     def write(self, layer: int, keys_and_values: Tensor) -> None:
