@@ -30,8 +30,8 @@ def passes(card: Card) -> None:
     card.say(section="prompt", tokens=prompt, ms=1e3 * card.seconds(lambda: runner.extend(text)))
     for rows in (1, 2, 4, 6, 12):
         _by_rows(card, runner, text, rows)
-    names = runner.decoder.kernels.names
-    card.say(section="fused kernels", **runner.decoder.kernels.told)
+    told = runner.decoder.kernels.told
+    card.say(section="fused kernels", **told)
     _queued(card, runner, text, steps, size)
     drafter = DraftDriver(Chain(), View(), Dice(Sampling(), runner.vocab_size, 0))
     for drafter.drafts in (False, True):  # if it might draft, no pass begins before the host has read the last choice
@@ -41,7 +41,7 @@ def passes(card: Card) -> None:
         _kernels(card, runner, text)
     except Exception as error:  # a machine may forbid profiling; what follows needs none
         card.fails(error, part="kernels of a pass")
-    if names or card.is_tiny:
+    if "used" in told.values() or card.is_tiny:
         runner.decoder.kernels = Kernels()
         plain = runner.model.new_runner()
         plain.extend(text)

@@ -55,13 +55,10 @@ class Kernels:
     unused: Mapping[str, str] = field(default_factory=dict)  # why the others are not used, by their name
 
     @property
-    def names(self) -> list[str]:
-        single = [name for name in NAMES if getattr(self, name)]
-        return single + ["product"] * bool(self.tiles)
-
-    @property
     def told(self) -> dict[str, str]:
-        return dict.fromkeys(self.names, "used") | dict(self.timed) | dict(self.unused)
+        """Say of each kernel that it is "used", or why not, and how long products take."""
+        used = [name for name in NAMES if getattr(self, name)] + ["product"] * bool(self.tiles)
+        return dict.fromkeys(used, "used") | dict(self.timed) | dict(self.unused)
 
     def tiles_for(self, rows: int) -> Mapping[str, int]:
         """Return the tiles of products of so many rows, of those parts for which our kernel is faster."""
