@@ -145,6 +145,7 @@ class ModelPair(Backend):
         return misfit(what, self.classifier(name, sampling).card, sampling)
 
     def process_of(self, choice: Choice) -> DraftProcess | None:
+        """The draft's own process, if the choice has the draft beside the target."""
         return placed(self.placement_of(choice), self.draft_process)
 
     def placement_of(self, choice: Choice) -> str:

@@ -15,7 +15,6 @@ from typing import NamedTuple, cast
 import torch
 from torch import Tensor
 
-from decoding.models.devices import Facts
 from decoding.models.runner import (
     Feed,
     Model,
@@ -136,15 +135,12 @@ class TranslatedRunner:
         self.model = model
         self.vocab_size = model.translation.outputs
         self.device = inner.device
+        self.facts = inner.facts
         self.context = inner.context  # if all that follows is shared: the draft may read a token as several ids
         self._tokens: list[int] = []
         self._ids: list[int] = []  # the same text in the draft's ids
         self._ends: list[int] = []  # how many of them there are after each token
         self._unread: list[Tensor] = []  # tokens that were fed as tensors; each is one id
-
-    @property
-    def facts(self) -> Facts:
-        return self.inner.facts
 
     @property
     def tokens(self) -> list[int]:

@@ -20,7 +20,6 @@ if TYPE_CHECKING:  # decoding.choice imports the contestants
     from decoding.models.runner import ModelRunner
     from decoding.models.tokenizer_files import Tokenizer
     from decoding.prompts.chat.renderer import Renderer
-    from decoding.ssd.transport.draft_process import DraftProcess
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +113,3 @@ class Backend(ABC):
     def misfits(self, choices: Sequence[Choice], sampling: Sampling) -> list[str]:
         """Warn of each strategy whose classifier was trained for another sampling, or on another machine."""
         return []
-
-    def process_of(self, choice: Choice) -> DraftProcess | None:
-        """The draft's own process, if the choice has the draft beside the target."""
-        return None

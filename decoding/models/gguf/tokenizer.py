@@ -157,13 +157,10 @@ class FileVocabulary:
             "decoder": BYTES | {"use_regex": True},
         }
 
-    @property
-    def adds_space(self) -> bool:
-        return bool(self._value("add_space_prefix", usual=True))
-
     def _steps_of_scores(self) -> dict[str, Any]:
-        prepended = [{"type": "Prepend", "prepend": SPACE}] if self.adds_space else []
-        stripped = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if self.adds_space else []
+        adds_space = self._value("add_space_prefix", usual=True)
+        prepended = [{"type": "Prepend", "prepend": SPACE}] if adds_space else []
+        stripped = [{"type": "Strip", "content": " ", "start": 1, "stop": 0}] if adds_space else []
         spaces = [{"type": "Replace", "pattern": {"String": " "}, "content": SPACE}]
         shown = [{"type": "Replace", "pattern": {"String": SPACE}, "content": " "}, {"type": "ByteFallback"},
                  {"type": "Fuse"}, *stripped]  # fmt: skip
