@@ -21,7 +21,7 @@ from decoding.errors import BadStrategy
 from decoding.models.runner import ModelRunner
 from decoding.ssd.speculator.speculator import SpeculatorRecipe
 from decoding.ssd.transport.beside import BesideExchange
-from decoding.ssd.transport.draft_process import DraftProcess, placed
+from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.exchange import ExchangeHere, SsdDrafter
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.trace.timing import Clock
@@ -41,7 +41,7 @@ class Parts:
     end_tokens: Collection[int]
     classifier: Callable[[str], DraftClassifier]
     pickers: Pickers
-    draft_process: DraftProcess | None = None  # if the draft can run beside the target
+    draft_process: DraftProcess | None = None  # if the draft runs beside the target
     lanes: Lanes | None = None  # if this thread drives both at once
     words: Words = no_words  # the tokenizer's decode
     memory: dict[str, Any] = field(default_factory=dict)  # shared by all samples of one choice
@@ -73,18 +73,15 @@ class Parts:
         picker = self.pickers.of(sampling, feature.look if feature else None)
         return RetokenisedDrafter(DraftDriver(source, view, dice, self._draft, feature, picker), bridge)
 
-    def speculating(
-        self, placement: str, settings: SpeculatorSettings, classifier: DraftClassifier | None = None
-    ) -> Drafter:
-        """Return a drafter that prepares drafts ahead, at the given placement."""
+    def speculating(self, settings: SpeculatorSettings, classifier: DraftClassifier | None = None) -> Drafter:
+        """Return a drafter that prepares drafts ahead."""
         if self.bridge:
             require_scores(self.bridge.method, "A draft beside the target")
         dice = self.dice
         recipe = SpeculatorRecipe(
             settings, dice.sampling, dice.vocab, dice.seed, self.end_tokens, classifier, self.is_joint
         )
-        process = None if self.lanes else placed(placement, self.draft_process)
-        exchange = BesideExchange(process) if process else ExchangeHere(self.lanes)
+        exchange = BesideExchange(self.draft_process) if self.draft_process else ExchangeHere(self.lanes)
         return SsdDrafter(self.memory.setdefault("exchange", exchange), recipe, self._draft, self.clock)
 
     @property
@@ -115,10 +112,9 @@ class Parts:
 
 
 def build(choice: Choice, parts: Parts) -> Drafter:
-    params: dict[str, Any] = choice.all_params
     classifier = None if choice.classifier is None else parts.classifier(choice.classifier)
     if choice.ahead:
-        return parts.speculating(params["placement"], choice.ahead, classifier)
+        return parts.speculating(choice.ahead, classifier)
     judge = judge_of(classifier) if classifier and choice.judges_copies else None
     source = choice.source(Given(parts.memory, classifier, judge))
     return parts.drafter(source, classifier, needs_draft=choice.spec.needs_draft)

@@ -31,7 +31,7 @@ from decoding.models.runner import ModelRunner
 from decoding.prices.cost_model import CostModel
 from decoding.ssd.speculator.speculator import Preparation, Question, Speculator, SpeculatorRecipe
 from decoding.ssd.speculator.speculators import Speculators
-from decoding.ssd.transport.draft_process import DraftProcess
+from decoding.ssd.transport.draft_process import DraftProcess, placed
 from decoding.ssd.transport.two_lanes import Lanes
 from decoding.strategies.disco import RULES
 from decoding.trace.events import Recorder
@@ -159,7 +159,7 @@ class World:
             self.end_tokens,
             lambda name: some_classifier(),
             self.pickers(self.draft.vocab_size if self.bridge else dice.vocab, self.draft.device),
-            self.draft_process,
+            placed(str(choice.all_params.get("placement")), self.draft_process) if isinstance(choice, Choice) else None,
             lanes=self.lanes,
             words=self.words,
             bridge=self.bridge,
