@@ -153,7 +153,7 @@ def test_products_stay_torchs_where_tiles_are_slower_wrong_or_fail(tmp_path: Pat
     assert "Its numbers are not torch's." in products.with_tiles(decoder, prefers(16)).told["product of out"]
     decoder.kernels = Kernels(product=breaks)
     found = products.with_tiles(decoder, prefers(16))
-    assert not found.names and found.told["product of head"].count("SyntaxError") == len(products.TILES)
+    assert not found.tiles and found.told["product of head"].count("SyntaxError") == len(products.TILES)
 
 
 def test_without_triton_torchs_launches_are_used(monkeypatch: pytest.MonkeyPatch) -> None:
