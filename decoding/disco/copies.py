@@ -40,19 +40,11 @@ def judge_if_any(classifier: DraftClassifier | None) -> CopyJudge | None:
 def with_copies(labelled: Labelled, recordings: Sequence[Recording]) -> Labelled:
     """Add the tokens that suffix decoding and prompt lookup would have copied in the same texts, up to each round's
     first refusal."""
-    rows, accepted, prompts = list[list[float]](), list[float](), list[int]()
-    for number, recording in enumerate(recordings):
-        for row, label in _copied(recording):
-            rows.append(row)
-            accepted.append(label)
-            prompts.append(number)
-    if not rows:
+    copied = [each for recording in recordings for each in _copied(recording)]
+    if not copied:
         return labelled
-    return Labelled(
-        torch.cat((labelled.rows, torch.tensor(rows))),
-        torch.cat((labelled.accepted, torch.tensor(accepted))),
-        torch.cat((labelled.prompts, torch.tensor(prompts))),
-    )
+    rows, accepted = (torch.tensor(column) for column in zip(*copied, strict=True))
+    return Labelled(torch.cat((labelled.rows, rows)), torch.cat((labelled.accepted, accepted)))
 
 
 def _copied(recording: Recording) -> list[tuple[list[float], float]]:

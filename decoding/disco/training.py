@@ -32,13 +32,12 @@ class Labelled:
 
     rows: Tensor  # [n, F]
     accepted: Tensor  # [n], in [0, 1]
-    prompts: Tensor  # [n], index of the recording
 
     def only(self, which: Tensor) -> Labelled:
-        return Labelled(self.rows[which], self.accepted[which], self.prompts[which])
+        return Labelled(self.rows[which], self.accepted[which])
 
 
-NOTHING = Labelled(torch.empty(0, len(features.NAMES)), torch.empty(0), torch.empty(0, dtype=torch.int64))
+NOTHING = Labelled(torch.empty(0, len(features.NAMES)), torch.empty(0))
 
 
 @dataclass(frozen=True)
@@ -52,19 +51,18 @@ class Progress:
 
 def label(recordings: Sequence[Recording]) -> Labelled:
     """Label the tokens of rounds whose drafts have no limit."""
-    parts = [_label_one(number, recording) for number, recording in enumerate(recordings)]
-    if not parts:
+    if not recordings:
         raise BadStrategy("There is no recording to learn from; give prompts that fit the models' context.")
-    return Labelled(*(torch.cat([part[i] for part in parts]) for i in range(3)))
+    accepted = [recording.accepted for recording in recordings]
+    return Labelled(torch.cat([*map(_rows_of, recordings)]), torch.cat(accepted))
 
 
-def _label_one(number: int, recording: Recording) -> tuple[Tensor, Tensor, Tensor]:
+def _rows_of(recording: Recording) -> Tensor:
     positions, position = list[int](), 1  # within the round
     for is_match in recording.matches.tolist():
         positions.append(position)
         position = position + 1 if is_match else 1
-    rows = features.in_round(recording.static, torch.tensor(positions, dtype=torch.float32))
-    return rows, recording.accepted, torch.full((len(rows),), number)
+    return features.in_round(recording.static, torch.tensor(positions, dtype=torch.float32))
 
 
 def train(

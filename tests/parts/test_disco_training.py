@@ -71,7 +71,7 @@ def test_a_classifier_that_cannot_be_trusted_is_refused_in_words(tmp_path, damag
 
 
 def labelled(rows: torch.Tensor, accepted: torch.Tensor) -> training.Labelled:
-    return training.Labelled(rows, accepted, torch.zeros(len(rows)))
+    return training.Labelled(rows, accepted)
 
 
 @pytest.mark.parametrize(
