@@ -77,9 +77,8 @@ class DraftClassifier:
         return self(table).view(count, cap)
 
     def scaled(self, scale: float, shift: float) -> DraftClassifier:
-        """Scale and shift the logit of a drafted token's estimate. Those of copied tokens stay, in files where one
-        network is for both too."""
-        return DraftClassifier(self.drafted.scaled(scale, shift), self.copied or self.drafted)
+        """Scale and shift the logit of a drafted token's estimate."""
+        return DraftClassifier(self.drafted.scaled(scale, shift), self.copied)
 
     def quickly(self, margin: float, score: float, ahead: int) -> float:
         """Estimate one token by GLANCE features alone, which a draft has so many tokens before."""
@@ -209,20 +208,20 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone
     try:
         card = json.loads((folder / "card.json").read_text())
         tensors = load_file(folder / "classifier.safetensors")
-        drafted = Layers(*(tensors[name] for name in judging.TENSORS))
-        has_copied = judging.TENSORS_OF_COPIES[0] in tensors
-        copied = Layers(*(tensors[name] for name in judging.TENSORS_OF_COPIES)) if has_copied else None
+        kinds = [judging.TENSORS]
+        if judging.TENSORS_OF_COPIES[0] in tensors:
+            kinds.append(judging.TENSORS_OF_COPIES)
+        networks = [Layers(*(tensors[name] for name in kind)) for kind in kinds]
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise BadStrategy(
             f"The classifier in {folder.name} cannot be read ({error}); it may be torn. Train it again."
         ) from None
-    names = card.get("features") or []
-    widths = {part.hidden.shape[-1] for part in (drafted, copied) if part}
-    if widths != {len(names)} or not all(_sees_known(part, names) for part in (drafted, copied) if part):
+    try:
+        made = DraftClassifier(*(_widened(each, card.get("features") or []) for each in networks), card=card)
+    except ValueError:
         raise BadStrategy(
             f"The classifier in {folder.name} reads other features than this version computes; train it again."
-        )
-    made = DraftClassifier(_widened(drafted, names), copied and _widened(copied, names), card)
+        ) from None
     if pair is not None and card.get("pair") not in ([list(pair), []] if or_alone else [list(pair)]):
         raise BadStrategy(
             f"The classifier in {folder.name} was trained for another pair of models, whose confidence means "
@@ -231,17 +230,13 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone
     return made
 
 
-def _sees_known(layers: Layers, names: Sequence[str]) -> bool:
-    """Whether every feature that it uses is one that this version computes."""
-    weighs = layers.hidden.any(0).tolist()
-    return all(name in features.NAMES for name, counts in zip(names, weighs, strict=True) if counts)
-
-
 def _widened(layers: Layers, names: Sequence[str]) -> Layers:
     """Give it a column for each feature that this version knows, and no other. Those that its version did not know
-    weigh nothing."""
+    weigh nothing. Raise ValueError if it uses a feature that this version does not compute."""
     columns = layers.hidden.new_zeros(len(layers.hidden), len(features.NAMES))
-    for number, name in enumerate(names):
+    for name, weights in zip(names, layers.hidden.T, strict=True):
         if name in features.NAMES:
-            columns[:, features.NAMES.index(name)] = layers.hidden[:, number]
+            columns[:, features.NAMES.index(name)] = weights
+        elif weights.any():
+            raise ValueError(name)
     return layers._replace(hidden=columns)

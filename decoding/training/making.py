@@ -125,7 +125,8 @@ def learn(
     )
     tested = judged(tested)
     pair.hold(HELD, classifier)
-    costs = probing.probe(pair, material.validation, sampling, HELD, partial(_measuring, on_progress))
+    measuring = partial(TrainingStep, "measuring costs")
+    costs = probing.probe(pair, material.validation, sampling, HELD, lambda *done: on_progress(measuring(*done)))
     thresholds = _tuned(recorded.validation, costs, classifier) if pair.draft else {}
     if classifier.knows_copies or pair.draft is None:
         thresholds[COPIED] = planning.best_for_copies(recorded.validation, costs, classifier)
@@ -169,10 +170,6 @@ def _tested(
 def _digest(prompts: Sequence[PromptItem]) -> str:
     """Hash of the prompts' ids and texts."""
     return hashlib.sha256(json.dumps([[prompt.id, prompt.content] for prompt in prompts]).encode()).hexdigest()
-
-
-def _measuring(on_progress: OnProgress, done: int, due: int) -> None:
-    on_progress(TrainingStep("measuring costs", done, due))
 
 
 def _epoch(progress: Progress) -> TrainingStep:

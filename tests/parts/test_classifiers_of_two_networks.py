@@ -49,10 +49,8 @@ def test_both_networks_are_stored_and_read_again_with_or_without_torch(tmp_path:
     assert [judge(match, 2) for match in MATCHES] == pytest.approx(both(rows).tolist(), abs=1e-6)
 
 
-@pytest.mark.parametrize("is_of_two", [True, False], ids=["two networks", "one for both, as in older files"])
-def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are(is_of_two: bool) -> None:
-    one = looking_at((*features.GLANCE, *judging.MATCHES))
-    both = both_of(looking_at(features.GLANCE), looking_at(OF_COPIES.columns)) if is_of_two else one
+def test_a_correction_of_drafted_tokens_leaves_copied_ones_as_they_are() -> None:
+    both = both_of(looking_at(features.GLANCE), looking_at(OF_COPIES.columns))
     moved = both.scaled(1.5, -0.4)
     drafted = torch.rand(20, len(features.NAMES))
     drafted[:, [features.NAMES.index(name) for name in judging.MATCHES]] = 0.0
