@@ -40,13 +40,7 @@ class Labelled:
 NOTHING = Labelled(torch.empty(0, len(features.NAMES)), torch.empty(0))
 
 
-@dataclass(frozen=True)
-class Progress:
-    epoch: int
-    epochs: int
-    train_loss: float
-    held_out_loss: float
-    held_out_f1: float
+OnEpoch = Callable[[int, dict[str, float]], None]  # the epochs done, and what the last one reached
 
 
 def label(recordings: Sequence[Recording]) -> Labelled:
@@ -73,7 +67,7 @@ def train(
     columns: Sequence[str] = features.GLANCE,
     hidden: int = HIDDEN,
     kind: str = "drafted",
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_epoch: OnEpoch = lambda done, numbers: None,
 ) -> DraftClassifier:
     """Fit on `training`, stop when the loss on `held_out` no longer improves, then calibrate on `held_out`. `columns`
     are the features to use. `kind` names the tokens if they do not suffice."""
@@ -89,7 +83,7 @@ def train(
         torch.zeros(1),
     ]
     best = _fit(
-        weights, (training.rows - mean) * scale, training, (held_out.rows - mean) * scale, held_out, dice, on_progress
+        weights, (training.rows - mean) * scale, training, (held_out.rows - mean) * scale, held_out, dice, on_epoch
     )
     weight, bias, out, out_bias = best
     folded = Layers(weight * scale, bias - (weight * scale) @ mean, out, out_bias)
@@ -128,7 +122,7 @@ def _fit(
     held_out_rows: Tensor,
     held_out: Labelled,
     dice: torch.Generator,
-    on_progress: Callable[[Progress], None],
+    on_epoch: OnEpoch,
 ) -> list[Tensor]:
     for weight in weights:
         weight.requires_grad_()
@@ -149,7 +143,8 @@ def _fit(
             logits = network.logits(held_out_rows)
             now = float(F.binary_cross_entropy_with_logits(logits, held_out.accepted))
         f1 = metrics.f1(logits > 0, held_out.accepted)
-        on_progress(Progress(epoch + 1, EPOCHS, float(torch.stack(losses).mean()), now, f1))
+        mean = float(torch.stack(losses).mean())
+        on_epoch(epoch + 1, {"train_loss": mean, "held_out_loss": now, "held_out_f1": f1})
         waited += 1
         if now < best_loss:
             best, best_loss, waited = [w.detach().clone() for w in weights], now, 0

@@ -23,7 +23,7 @@ from decoding.disco.classifier import GREEDY, Calibration, DraftClassifier
 from decoding.disco.copies import with_copies
 from decoding.disco.prices import COPIED, PRICED
 from decoding.disco.recording import Recording
-from decoding.disco.training import Labelled, Progress
+from decoding.disco.training import EPOCHS, Labelled, OnEpoch
 from decoding.errors import BadPair, Cancelled
 from decoding.measure.definitions import DEFINITIONS_VERSION
 from decoding.prices.cost_model import CostModel
@@ -121,7 +121,7 @@ def learn(
         learnt,
         held_out,
         is_undrafted=pair.draft is None,
-        on_progress=lambda progress: on_progress(_epoch(progress)),
+        on_epoch=lambda *epoch: on_progress(_epoch(*epoch)),
     )
     tested = judged(tested)
     pair.hold(HELD, classifier)
@@ -172,14 +172,9 @@ def _digest(prompts: Sequence[PromptItem]) -> str:
     return hashlib.sha256(json.dumps([[prompt.id, prompt.content] for prompt in prompts]).encode()).hexdigest()
 
 
-def _epoch(progress: Progress) -> TrainingStep:
-    losses = f"loss {progress.train_loss:.3f}, held out {progress.held_out_loss:.3f}"
-    numbers = {
-        "train_loss": progress.train_loss,
-        "held_out_loss": progress.held_out_loss,
-        "held_out_f1": progress.held_out_f1,
-    }
-    return TrainingStep("training", progress.epoch, progress.epochs, losses, numbers)
+def _epoch(done: int, numbers: Mapping[str, float]) -> TrainingStep:
+    losses = f"loss {numbers['train_loss']:.3f}, held out {numbers['held_out_loss']:.3f}"
+    return TrainingStep("training", done, EPOCHS, losses, numbers)
 
 
 def _tuned(study: RecordedSet, costs: CostModel, classifier: DraftClassifier) -> dict[str, float]:
@@ -268,17 +263,17 @@ def train(
     held_out: Labelled,
     *,
     is_undrafted: bool = False,
-    on_progress: Callable[[Progress], None] = lambda progress: None,
+    on_epoch: OnEpoch = lambda done, numbers: None,
 ) -> DraftClassifier:
     """Train the network of drafted tokens, and with the design `sources` one of copied tokens beside it; on a target
-    alone the latter only. `on_progress` follows the first."""
+    alone the latter only. `on_epoch` follows the first."""
     if is_undrafted:
-        return training.train(part, held_out, **vars(OF_COPIES), on_progress=on_progress)
+        return training.train(part, held_out, **vars(OF_COPIES), on_epoch=on_epoch)
     network = NETWORKS[design]
     if design != SOURCES:
-        return training.train(part, held_out, **vars(network), on_progress=on_progress)
+        return training.train(part, held_out, **vars(network), on_epoch=on_epoch)
     (drafts, copies), (held_drafts, held_copies) = _by_kind(part), _by_kind(held_out)
-    drafted = training.train(drafts, held_drafts, **vars(network), on_progress=on_progress)
+    drafted = training.train(drafts, held_drafts, **vars(network), on_epoch=on_epoch)
     return DraftClassifier(drafted.drafted, training.train(copies, held_copies, **vars(OF_COPIES)).drafted)
 
 
