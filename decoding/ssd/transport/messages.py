@@ -9,7 +9,6 @@ from __future__ import annotations
 import ctypes
 import marshal
 import pickle
-import struct
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -23,8 +22,7 @@ from decoding.errors import DrafthouseError
 from decoding.ssd.speculator.speculator import Postscript, Preparation, Question, Ready, SpeculatorRecipe
 from decoding.ssd.transport.mailbox import Octets
 
-_KIND = struct.Struct("<B")
-ENTER, ASK = range(2)
+ENTER, ASK = range(2)  # the first byte of a question
 _ALIGNED = 4  # bytes: scores that follow are read where they lie
 NO_SCORES = torch.empty(0)
 
@@ -34,21 +32,21 @@ NO_SCORES = torch.empty(0)
 
 def pack_entry(number: int, recipe: SpeculatorRecipe, text: Sequence[int], running: Sequence[int]) -> bytes:
     """Pack a text that enters. `running` are the numbers of the texts that go on."""
-    return _KIND.pack(ENTER) + pickle.dumps((number, recipe, list(text), running))
+    return bytes([ENTER]) + pickle.dumps((number, recipe, list(text), running))
 
 
 def unpack_entry(question: bytearray) -> tuple[int, SpeculatorRecipe, list[int], Sequence[int]]:
-    number, recipe, text, running = pickle.loads(memoryview(question)[_KIND.size :])
+    number, recipe, text, running = pickle.loads(memoryview(question)[1:])
     return number, recipe, text, running
 
 
 def pack_asked(asked: Sequence[Question]) -> bytes:
-    return _KIND.pack(ASK) + marshal.dumps((time.perf_counter_ns(), [tuple(each) for each in asked]))
+    return bytes([ASK]) + marshal.dumps((time.perf_counter_ns(), [tuple(each) for each in asked]))
 
 
 def unpack_asked(question: bytearray) -> tuple[int, list[Question]]:
     """Return the time of the question, by the clock that all processes share, and what each text asks."""
-    asked_at_ns, asked = marshal.loads(memoryview(question)[_KIND.size :])
+    asked_at_ns, asked = marshal.loads(memoryview(question)[1:])
     return asked_at_ns, [Question(*each) for each in asked]
 
 
