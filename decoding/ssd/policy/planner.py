@@ -41,12 +41,6 @@ class OutcomeCounts:
         self.acceptance = acceptance  # probability that a token is accepted once all before it are
         self._ranks: dict[Case, Counter[int]] = {"refused": Counter(), "bonus": Counter()}
 
-    def add(self, drafted: int, accepted: int, rank: int | None) -> None:
-        """Count a verdict. A rank of RANKS or more has no count of its own; None is unknown."""
-        self.add_accepted(drafted, accepted)
-        if rank is not None:
-            self.add_rank("bonus" if accepted == drafted else "refused", rank)
-
     def add_accepted(self, drafted: int, accepted: int) -> None:
         self._judged.update(range(min(accepted + 1, drafted)))
         self._accepted.update(range(accepted))
@@ -54,6 +48,7 @@ class OutcomeCounts:
         self.acceptance = tokens / (self._judged.total() + PRIOR_TOKENS)
 
     def add_rank(self, case: Case, rank: int) -> None:
+        """Count a rank. One of RANKS or more has no count of its own."""
         self._ranks[case][rank] += 1
 
     def count_probabilities(self, drafted: int) -> list[float]:
@@ -117,7 +112,10 @@ class FanOutPlanner:
 
     def learn(self, draft: JudgedDraft, accepted: int, rank: int | None, echo_length: int = 0) -> None:
         """Count a verdict, and the rank of the target's token on the draft's own list, if it is known."""
-        self._counts(draft).add(len(draft.tokens), accepted, rank)
+        counts, drafted = self._counts(draft), len(draft.tokens)
+        counts.add_accepted(drafted, accepted)
+        if rank is not None:
+            counts.add_rank("bonus" if accepted == drafted else "refused", rank)
 
     def choose(
         self, draft: JudgedDraft, estimates: Sequence[float], guesses: Guesses, echo_lengths: Sequence[int] = ()

@@ -22,7 +22,7 @@ from decoding.core.batch_state import BatchState
 from decoding.disco.echoes import Echoes
 from decoding.drafting.fan_outs import ChosenOutcomes, Guesses
 from decoding.drafting.recalibration import Recalibration
-from decoding.drafting.source import Judges
+from decoding.drafting.source import Judges, Thresholds
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.prices.cost_model import CostModel
@@ -37,10 +37,9 @@ SURE = 0.3  # least probability that all copied tokens are accepted
 RandomTokens = Callable[[int, Sequence[int], int], Sequence[int]]  # seed, text, count -> tokens
 
 
-class PricedClassifier(Protocol):
+class PricedClassifier(Thresholds, Protocol):
     @property
     def costs(self) -> Mapping[str, Any] | None: ...
-    def tuned(self, rule: str) -> float: ...
 
 
 @dataclass(frozen=True)
@@ -133,13 +132,6 @@ class SsdPolicy:
         that all of this draft is accepted; it is called only if the average draft of this length would grow."""
         return self._average_grows(tokens) and (not self.has_estimates or survival() >= self.prices.waiting)
 
-    def backup(self, room: int) -> Backup:
-        """The backup that answers a miss. Texts that are decoded together wait for one another's misses, so `auto`
-        does as Theorem 17 says of so many."""
-        if self._wanted == "auto":
-            return self._misses.choose(self._batch.running) if room else "neural"
-        return self._wanted
-
     def note_drafting(self, tokens: int, took_ns: int) -> None:
         """Note the time of a draft for which the target waited."""
         self.budget.breadth.note_drafting(tokens, took_ns)
@@ -151,8 +143,9 @@ class SsdPolicy:
         self.pace.note_step(took_ns)
 
     def after_a_miss(self, room: int) -> tuple[Backup, Sequence[int]]:
-        """Choose the backup, and return its tokens. None if the model is to draft."""
-        backup = self.backup(room)
+        """Choose the backup, and return its tokens. None if the model is to draft. Texts that are decoded together wait
+        for one another's misses, so `auto` does as Theorem 17 says of so many."""
+        backup = self._misses.choose(self._batch.running) if self._wanted == "auto" else self._wanted
         tokens = self.backup_tokens(backup, room)
         return (backup, tokens) if tokens else ("neural", ())
 
