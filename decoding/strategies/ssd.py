@@ -21,7 +21,6 @@ BRANCHES = Param(
     512,
     word=AUTO,
 )
-BACKUPS = get_args(WantedBackup)
 FIXED = 12  # branches with Saguaro sampling: how many tokens it bends must not follow the clock
 PLACEMENT = Param(
     "placement",
@@ -47,9 +46,8 @@ def counted(branches: Value) -> int | None:
     return None if branches == AUTO else int(branches)
 
 
-def _speculates(placement: str, branches: Value, backup: WantedBackup, **settings: Any) -> SpeculatorSettings:
-    known = backup if backup in BACKUPS else "auto"  # rows of earlier versions have others
-    made = SpeculatorSettings(branches=counted(branches), backup=known, **settings)
+def _speculates(placement: str, branches: Value, **settings: Any) -> SpeculatorSettings:
+    made = SpeculatorSettings(branches=counted(branches), **settings)
     lists = fanout.read(made.fanout, made.lookahead, made.branches)
     if made.branches is None and (lists or made.constant < 1.0):
         return replace(made, branches=sum(lists[0]) if lists else FIXED)
@@ -99,7 +97,7 @@ STRATEGY = Strategy(
             "what drafts after a miss: the draft model (neural), an n-gram of the text (ngram), a copy of what "
             "followed the longest repeated context (copy: the model where no copy is sure), or random tokens; auto: "
             "the model, or the n-gram from the critical batch size of Theorem 17 on, by the times so far",
-            choices=BACKUPS,
+            choices=get_args(WantedBackup),
         ),
         Param(
             "constant",
