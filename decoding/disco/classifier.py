@@ -208,16 +208,16 @@ def load_classifier(folder: Path, pair: Sequence[str] | None = None, *, or_alone
     try:
         card = json.loads((folder / "card.json").read_text())
         tensors = load_file(folder / "classifier.safetensors")
-        kinds = [judging.TENSORS]
-        if judging.TENSORS_OF_COPIES[0] in tensors:
-            kinds.append(judging.TENSORS_OF_COPIES)
-        networks = [Layers(*(tensors[name] for name in kind)) for kind in kinds]
+        drafted = Layers(*(tensors[name] for name in judging.TENSORS))
+        has_copied = judging.TENSORS_OF_COPIES[0] in tensors
+        copied = Layers(*(tensors[name] for name in judging.TENSORS_OF_COPIES)) if has_copied else None
     except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise BadStrategy(
             f"The classifier in {folder.name} cannot be read ({error}); it may be torn. Train it again."
         ) from None
+    names = card.get("features") or []
     try:
-        made = DraftClassifier(*(_widened(each, card.get("features") or []) for each in networks), card=card)
+        made = DraftClassifier(_widened(drafted, names), copied and _widened(copied, names), card)
     except ValueError:
         raise BadStrategy(
             f"The classifier in {folder.name} reads other features than this version computes; train it again."

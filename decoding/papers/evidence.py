@@ -7,6 +7,7 @@ import dataclasses
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
+from itertools import islice
 from typing import Any, NamedTuple
 
 from decoding.backends.joint_probing import Probing
@@ -232,13 +233,10 @@ class Evidence:
     def judged(self) -> list[list[tuple[float, float]]]:
         """The classifier's estimate and the verdict for each judged token, prompt by prompt."""
         assert self.classifier, "only figures that need a classifier ask"
-        found: list[list[tuple[float, float]]] = [[] for _ in self.study.recordings]
         labelled = training.label(self.study.recordings)
         said = self.classifier(labelled.rows).tolist()
-        rows = zip(labelled.prompts.tolist(), said, labelled.accepted.tolist(), strict=True)
-        for number, estimate, accepted in rows:
-            found[number].append((estimate, accepted))
-        return found
+        rows = zip(said, labelled.accepted.tolist(), strict=True)
+        return [[*islice(rows, len(recording.matches))] for recording in self.study.recordings]
 
     # Prices -----------------------------------------------------------------------------------------------------------
 
