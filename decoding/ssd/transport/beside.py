@@ -17,7 +17,6 @@ from decoding.ssd.speculator.speculator import Postscript
 from decoding.ssd.transport import messages
 from decoding.ssd.transport.draft_process import DraftProcess
 from decoding.ssd.transport.exchange import Answer, Exchange, SsdDrafter
-from decoding.trace.timing import Clock
 
 REPLACED = "The draft's process ended between two rounds."
 
@@ -34,10 +33,20 @@ class BesideExchange(Exchange):
     def enter(self, asking: SsdDrafter, text: Sequence[int]) -> None:
         """Let the draft read the prompt of a new text. A process that was lost is started anew."""
         self._postscripts()  # the next message would overwrite them
-        why = self._begin(asking.clock) or self._read(asking, text)
-        self._running[asking.number] = asking
-        if why:
-            self._lose(str(why))
+        try:
+            with asking.clock.stopped():
+                self._process.begin()
+            if self._pid not in (None, self._process.pid):
+                self._lose(REPLACED)
+            self._pid = self._process.pid
+            entry = messages.pack_entry(asking.number, asking.recipe, text, [*self._running])
+            reply = self._process.ask(entry, self._process.patience.reading_s(len(text)))
+        except DrafthouseError as lost:
+            self._running[asking.number] = asking
+            self._lose(str(lost))
+        else:
+            messages.check_reply(reply)
+            self._running[asking.number] = asking
 
     def leave(self, asking: SsdDrafter) -> None:
         del self._running[asking.number]
@@ -57,26 +66,6 @@ class BesideExchange(Exchange):
 
     def verifies(self) -> None:
         self._verifying_since_s = perf_counter()
-
-    def _begin(self, clock: Clock) -> DrafthouseError | None:
-        try:
-            with clock.stopped():
-                self._process.begin()
-        except DrafthouseError as lost:
-            return lost
-        if self._pid not in (None, self._process.pid):
-            self._lose(REPLACED)
-        self._pid = self._process.pid
-        return None
-
-    def _read(self, asking: SsdDrafter, text: Sequence[int]) -> DraftLost | None:
-        entry = messages.pack_entry(asking.number, asking.recipe, text, [*self._running])
-        try:
-            reply = self._process.ask(entry, self._process.patience.reading_s(len(text)))
-        except DraftLost as lost:
-            return lost
-        messages.check_reply(reply)
-        return None
 
     def _look_up(self, asking: Sequence[SsdDrafter]) -> Sequence[Answer]:
         """Take the draft that is on the board for the verdict on a single text."""

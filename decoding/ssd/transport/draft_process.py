@@ -187,13 +187,10 @@ class DraftProcess:
             raise
 
     def ask(self, question: bytes, patience_s: float) -> bytearray:
-        """Ask and wait for the answer. If none comes, end the process and raise DraftLost."""
+        """Ask and wait for the answer."""
         self._owes_an_answer = True
         self.notify(question)
-        try:
-            reply = self._mailbox.wait(patience_s)
-        except (ProcessGone, MailboxTimeout) as why:
-            raise self._lost(why, patience_s) from None
+        reply = self._heard(self._mailbox.wait, patience_s)
         self._owes_an_answer = False
         return reply
 
@@ -208,10 +205,7 @@ class DraftProcess:
 
     def postscript(self, patience_s: float) -> bytearray:
         """The postscript to the last message, once."""
-        try:
-            return self._mailbox.postscript(patience_s)
-        except (ProcessGone, MailboxTimeout) as why:
-            raise self._lost(why, patience_s) from None
+        return self._heard(self._mailbox.postscript, patience_s)
 
     def end(self) -> None:
         """Kill the process: it holds nothing that could be lost."""
@@ -225,26 +219,30 @@ class DraftProcess:
 
     def _start(self) -> None:
         self._mailbox, far = connect(QUESTION, ANSWER, POSTSCRIPT, BOARD)
+        path = filter(None, [str(ROOT), os.environ.get("PYTHONPATH")])  # ours first; packages may lie on the rest
         arguments = [far.memory, far.bell_read, far.bell_write, *far.sizes, *self.cores.draft]
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "decoding.ssd.transport", *map(str, arguments)],
-            env={**os.environ, **ONE_THREAD, "PYTHONPATH": _path_with(ROOT)},
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": os.pathsep.join(path)},
             pass_fds=far.descriptors,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
         )
         far.close()
 
-    def _lost(self, why: ProcessGone | MailboxTimeout, patience_s: float) -> DraftLost:
+    def _heard(self, wait: Callable[[float], bytearray], patience_s: float) -> bytearray:
+        """Wait for a message. If none comes, end the process and raise DraftLost."""
         assert self._process is not None
-        if isinstance(why, MailboxTimeout):
+        try:
+            return wait(patience_s)
+        except MailboxTimeout:
             reason = f"The draft's process did not answer within {patience_s:g} s, so it was ended."
-        else:
+        except ProcessGone:
             with suppress(subprocess.TimeoutExpired):
                 self._process.wait(DYING_S)
             reason = f"The draft's process {_end_of(self._process.returncode)}."
         self.end()
-        return DraftLost(reason)
+        raise DraftLost(reason)
 
 
 def placed(placement: str, process: DraftProcess | None) -> DraftProcess | None:
@@ -257,11 +255,6 @@ def placed(placement: str, process: DraftProcess | None) -> DraftProcess | None:
             "gives us one. Use placement=in-turn, which has the same text and hits but no overlap, or a larger machine."
         )
     return process
-
-
-def _path_with(folder: Path) -> str:
-    """Put our code first on the path, and leave the rest of it: packages may lie there."""
-    return os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
 
 
 def _end_of(code: int | None) -> str:
