@@ -277,7 +277,7 @@ class Speculator:
 
     def estimate(self) -> tuple[float, ...]:
         """The classifier's estimate of each token of the last draft. After a hit it is asked only now."""
-        return tuple(self._estimated(self._current).estimates)
+        return tuple(self._estimate(self._current).estimates)
 
     def _room(self, limit: int, ahead: int = 0) -> int:
         """Room for a draft that begins so many tokens behind the text."""
@@ -318,7 +318,7 @@ class Speculator:
         current = tree.won(row, taken or room, policy.lookahead)
         chain = current.chain
         if not taken and policy.is_long(len(chain.tokens)):
-            self._estimated(current)
+            self._estimate(current)
             chain.shorten(policy.prices.beside)
         if not taken and chain.stop is None and self._grows(current):
             self._adopt(current)
@@ -351,10 +351,10 @@ class Speculator:
 
     def _grows(self, current: CurrentDraft) -> bool:
         self._learn()
-        return self.policy.grows(len(current.chain.tokens), lambda: self._estimated(current).survival)
+        return self.policy.grows(len(current.chain.tokens), lambda: self._estimate(current).survival)
 
-    def _estimated(self, current: CurrentDraft) -> DraftedChain:
-        """Ask the classifier about each token of a draft that has no estimates yet."""
+    def _estimate(self, current: CurrentDraft) -> DraftedChain:
+        """Ask the classifier about each token of a draft that has no estimates yet. Return its chain."""
         estimator, chain = self._drawing.estimator, current.chain
         if estimator is None or chain.chances or not chain.tokens:
             return chain
@@ -449,7 +449,7 @@ class Speculator:
         self._learn()
         yield from self._read_on(current)
         current.find_best(max(RANKS, self.policy.planner.most_guesses) + 1 + len(self.recipe.end_tokens))
-        self._estimated(current)
+        self._estimate(current)
         guesses = [self._guesses(current, k) for k in range(len(current.draft.tokens) + 1)]
         if self._drawing.estimator is None:
             return self.policy.choose(current.draft, (), guesses)
