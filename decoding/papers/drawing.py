@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from decoding.papers.evidence import Evidence, Phase
+from decoding.papers.evidence import Evidence
 from decoding.papers.figure import Figure, described, filled, kept_as
 from decoding.papers.figures import FIGURES
 from decoding.papers.shelf import Shelf
@@ -14,24 +14,11 @@ FORMAT = "drafthouse.papers/1"
 NOISE = "noise"  # on the shelf: one sentence for each attempt
 
 
-def phases(evidence: Evidence, figures: Sequence[Figure]) -> dict[str, int]:
-    """Samples of each phase of the figures that can be drawn, finished or not."""
-    return {phase.name: phase.samples for phase in _phases(evidence, [f for f in figures if _can_be(f, evidence)])}
-
-
-def phases_due(evidence: Evidence, figures: Sequence[Figure]) -> dict[str, int]:
-    """The same without those that are on the shelf, or whose figures are."""
-    due = [f for f in figures if _can_be(f, evidence) and evidence.shelf.read(kept_as(f.slug)) is None]
-    every = _phases(evidence, due)
-    return {one.name: one.samples for one in every if not one.kept_as or evidence.shelf.read(one.kept_as) is None}
-
-
-def _phases(evidence: Evidence, figures: Sequence[Figure]) -> list[Phase]:
-    return [phase for piece in _pieces(evidence, figures) for phase in evidence.phases[piece]]
-
-
-def _can_be(figure: Figure, evidence: Evidence) -> bool:
-    return not evidence.lacks(figure.needs)
+def phases(evidence: Evidence, figures: Sequence[Figure], *, kept: Collection[str] = ()) -> dict[str, int]:
+    """Samples of each phase of the figures that can be drawn. `kept` names phases and figures to leave out."""
+    drawn = [one for one in figures if not evidence.lacks(one.needs) and kept_as(one.slug) not in kept]
+    every = (phase for piece in _pieces(evidence, drawn) for phase in evidence.phases[piece])
+    return {phase.name: phase.samples for phase in every if phase.kept_as not in kept}
 
 
 def _pieces(evidence: Evidence, figures: Sequence[Figure]) -> list[str]:

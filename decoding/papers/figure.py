@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
@@ -121,9 +120,4 @@ def filled(figure: Figure, drawn: FigurePart) -> dict[str, Any]:
     found = described(figure)
     ours = [dataclasses.asdict(each) for each in drawn.series]
     x = {**found["x"], "names": list(drawn.names or figure.x.names)}
-    return {**found, "x": x, "series": [*found["series"], *ours], "why": _spaced(drawn.why).strip()}
-
-
-def _spaced(words: str) -> str:
-    """Put a space between a number and its percent sign."""
-    return re.sub(r"(?<=\d)%", " %", words)
+    return {**found, "x": x, "series": [*found["series"], *ours], "why": drawn.why.strip()}

@@ -18,7 +18,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.drafting.records import Record
 from decoding.papers import bootstrap
-from decoding.papers.drawing import draw, phases, phases_due
+from decoding.papers.drawing import draw, phases
 from decoding.papers.evidence import Evidence
 from decoding.papers.figure import FigurePart, filled
 from decoding.papers.figures import FIGURES, figures_in
@@ -129,15 +129,18 @@ def test_a_formula_without_a_value_costs_its_figure_and_not_the_study() -> None:
 
 def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
     evidence, figures = evidence_of(3), [FIGURES[slug] for slug in ("disco-classifier", "disco-4", "ssd-3", "ssd-6")]
+
+    def due() -> dict[str, int]:
+        return phases(evidence, figures, kept=evidence.shelf.kept)
+
     every = phases(evidence, figures)
-    assert phases_due(evidence, figures) == every and every["recording"] == 3 and "measuring prices" not in every
+    assert due() == every and every["recording"] == 3 and "measuring prices" not in every
     for kept in ("samples of running SSD", "samples of running SSD, 1 at a time", "outcomes 0 1"):
         evidence.keep(kept, [])
-    due = phases_due(evidence, figures)
-    assert every.keys() - due.keys() == {"running SSD", "running SSD, 1 at a time", "recording at temperature 0"}
+    assert every.keys() - due().keys() == {"running SSD", "running SSD, 1 at a time", "recording at temperature 0"}
     for slug in ("disco-4", "ssd-6"):
         evidence.keep(f"figure {slug}", {})
-    assert {*phases_due(evidence, figures)} == {f"recording at temperature {t}" for t in (0.3, 0.7, 1)}
+    assert {*due()} == {f"recording at temperature {t}" for t in (0.3, 0.7, 1)}
     assert phases(evidence, figures) == every
 
 

@@ -54,8 +54,8 @@ class DrawFigures(PairOrder):
             cancelled=cancelled,
             classifier_name=classifier,
         )
-        every = drawing.phases(evidence, figures)
-        evidence.on_progress = PhaseProgress(emit, every, every.keys() - drawing.phases_due(evidence, figures).keys())
+        every, due = (drawing.phases(evidence, figures, kept=kept) for kept in ((), self.shelf.kept))
+        evidence.on_progress = PhaseProgress(emit, every, every.keys() - due.keys())
         before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
         with closing(pair), suppress(errors.Cancelled):
             for figure in drawing.draw(evidence, figures, lambda: noise.between(before, noise.mark(os.getpid()))):
