@@ -73,7 +73,9 @@ def _drafting(each: accounting.Round) -> dict[str, int]:
     elif draft.source == "hit" and not draft.passes:
         taken["waits"] += own
     else:
-        taken["rejected"] = own * _past_refusal(each) // len(draft.tokens)
+        # An oracle drafts the first token that the target refuses, too: it ends a round.
+        past_refusal = max(0, len(draft.tokens) - each.verdict.accepted - 1)
+        taken["rejected"] = own * past_refusal // len(draft.tokens)
         taken["drafting"] = own - taken["rejected"]
     return taken
 
@@ -83,11 +85,6 @@ def _beside(each: accounting.Round) -> dict[str, int]:
     verdict = each.verdict
     held = verdict.held_ns - _ns(each.preparing_s) if verdict.texts > 1 else 0
     return {"others": max(0, held), "prompts": verdict.prompts_ns}
-
-
-def _past_refusal(each: accounting.Round) -> int:
-    """Count the drafted tokens after the first that the target refused. An oracle drafts that one: it ends a round."""
-    return max(0, len(each.draft.tokens) - each.verdict.accepted - 1) if each.draft else 0
 
 
 def _letters(each: accounting.Round, is_timed: bool, copies: bool) -> str:

@@ -55,17 +55,16 @@ def probe(
 ) -> CostModel:
     """Costs of a verification by rows, a drafted token, a look at the draft's own probability, a tree, a choice between
     two sources, and a classifier's decision. A target alone has only the first. `on_progress` gets the turns done."""
-    is_launched = pair.target.device.type != "cpu"
     comparison = Measurement(pair, typical(prompts), [AUTOREGRESSIVE], sampling)
-    comparison.warm_up(is_launched)
+    comparison.warm_up()
     timed = [TimedRule(partial(Unsure, EVEN_ODDS, CAP), Confidence)] if pair.draft else []
     if pair.draft and classifier is not None:
         timed.append(TimedRule(partial(Below, EVEN_ODDS, CAP), partial(estimate_of, pair.classifier(classifier))))
-    for _ in range(1 + is_launched):  # a first run captures the forms that the second replays
+    for _ in range(1 + comparison.is_on_gpu):  # a first run captures the forms that the second replays
         rules = [TimedRule(rule.source, rule.feature) for rule in timed]
         found = _measured(comparison, rules, on_progress)
     # A GPU's thread waits for the token before it asks the rule, so there only whole drafts show what asking costs.
-    answers = [decision_cost(rule.traces, found.chains) if is_launched else rule.price for rule in rules]
+    answers = [decision_cost(rule.traces, found.chains) if comparison.is_on_gpu else rule.price for rule in rules]
     reading, decision = (*answers, 0.0, 0.0)[:2]
     costs = with_trees(dataclasses.replace(costs_from(found.chains), reading=reading, decision=decision), found.trees)
     return with_mixes(costs, found.mixes, MIX.spec.usual_source.sees)

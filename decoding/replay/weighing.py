@@ -46,7 +46,12 @@ def settle_prices(
     rules = [PRICED, COPIED] if pair.draft else [COPIED]
     found = {name: Prices.from_dict(known[name]) for name in names if name in known}
     if missing := sorted(names - found.keys()):
-        costs = _weighed(comparison, on_trouble, on_progress)
+        try:
+            costs = _weighed(comparison, on_progress)
+        except DrafthouseError as error:
+            why = "This run did not weigh its own passes, so the prices of the classifiers' cards stay in use."
+            on_trouble(f"{why} {error}")
+            costs = None
         cards = {name: pair.classifier(name, comparison.sampling).card for name in missing}
         weighed_anew = {name: prices_at(cards[name], *costs, rules) for name in missing} if costs else {}
         found |= {name: prices for name, prices in weighed_anew.items() if prices}
@@ -55,19 +60,7 @@ def settle_prices(
     return {name: prices.to_dict() for name, prices in found.items()}
 
 
-def _weighed(
-    comparison: Measurement, on_trouble: Callable[[str], None], on_progress: OnProgress
-) -> tuple[CostModel, list[CostModel]] | None:
-    try:
-        return weighed(comparison, on_progress)
-    except DrafthouseError as error:
-        on_trouble(
-            f"This run did not weigh its own passes, so the prices of the classifiers' cards stay in use. {error}"
-        )
-        return None
-
-
-def weighed(comparison: Measurement, on_progress: OnProgress = unheard) -> tuple[CostModel, list[CostModel]] | None:
+def _weighed(comparison: Measurement, on_progress: OnProgress) -> tuple[CostModel, list[CostModel]] | None:
     """Costs by all passes, and by those of each turn; None if no prompt leaves room for so many tokens, or if the run
     was cancelled."""
     sampling = dataclasses.replace(comparison.sampling, max_new_tokens=TOKENS, ignore_eos=True, stop=())
@@ -78,7 +71,7 @@ def weighed(comparison: Measurement, on_progress: OnProgress = unheard) -> tuple
     if not able:
         return None
     probe.prompts = typical([dataclasses.replace(prompt, max_tokens=None) for prompt in able])
-    if probe.models.target.device.type != "cpu":
+    if probe.is_on_gpu:
         _turn(probe, 0)  # the first passes capture the forms that later ones replay
     turns, began = list[Turn](), time.perf_counter()
     while len(turns) < LEAST_TURNS or (len(turns) < MOST_TURNS and time.perf_counter() - began < ENOUGH_S):
