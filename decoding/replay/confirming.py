@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from decoding.backends.pair import ModelPair
-from decoding.choice import Choice, choose
+from decoding.choice import Choice
 from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.measure.measurement import Measurement, SinkFor, no_sink
@@ -16,15 +16,9 @@ from decoding.measure.summary import report
 from decoding.prices.cost_model import CostModel
 from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import Prediction
-from decoding.strategies import BASELINE
 from decoding.trace.events import Event, EventSink, Recorder
 
 FORMAT = "drafthouse.plan/1"
-
-
-def to_run(predictions: Sequence[Prediction]) -> list[Choice]:
-    """Choices to run: the baseline and every setting that can be deployed. A bound cannot."""
-    return [choose(BASELINE), *(p.choice for p in predictions if p.choice.spec.role == "ranked")]
 
 
 def run_all(

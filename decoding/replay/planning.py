@@ -87,12 +87,11 @@ class RecordedSet:
         """Records of every source that copies and asks no classifier, with default settings, by its label."""
         every = [*map(choose, STRATEGIES), *planned()]
         kinds = by_kind(each for each in every if each.spec.copies_only and each.classifier is None)
-        choices = [choice for kind in kinds for choice in parse_choices(kind)]
-        return {choice.label: self._copied(choice.sources()) for choice in choices}
-
-    def _copied(self, source: Callable[[], Source]) -> list[Record]:
-        """Show the texts to a source, one after the other, as it may remember earlier ones."""
-        return [copied_record(text, source()) for text in self.texts()]
+        found, texts = dict[str, list[Record]](), self.texts()
+        for choice in (choice for kind in kinds for choice in parse_choices(kind)):
+            source = choice.sources()  # which may remember earlier texts
+            found[choice.label] = [copied_record(text, source()) for text in texts]
+        return found
 
     def texts(self, classifier: DraftClassifier | None = None) -> list[RecordedText]:
         """Texts as sources see them. One that sees estimates needs a classifier."""
@@ -236,16 +235,7 @@ ORACLE = choose(oracle.STRATEGY.slug, {"cap": CAP})
 
 def predict(study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None = None) -> list[Prediction]:
     """Predict the speed of every setting that `grid` lists, for every strategy that can be replayed."""
-    judges_copies = judge_if_any(classifier) is not None
-    tried = settings(classifier is not None, judges_copies, is_undrafted=study.is_undrafted)
-    return predict_these(tried, study, costs, classifier)
-
-
-def predict_these(
-    choices: Iterable[Choice], study: RecordedSet, costs: CostModel, classifier: DraftClassifier | None
-) -> list[Prediction]:
-    """Predict the speed of each of these settings."""
-    baseline = study.play(AUTOREGRESSIVE)
+    choices, baseline = settings(classifier, is_undrafted=study.is_undrafted), study.play(AUTOREGRESSIVE)
 
     def predicted(choice: Choice) -> Prediction:
         counts, sees = study.play(choice, classifier, costs), choice.sees

@@ -10,7 +10,6 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from decoding.backends.joint_probing import Probing
@@ -21,7 +20,6 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
-from decoding.disco.judging import CopyJudge
 from decoding.drafting.strategy import EngineSetting, Strategy
 from decoding.measure.crossover import bracket, crossing
 from decoding.prices.cost_model import CostModel
@@ -54,14 +52,9 @@ class PlanInputs:
     classifier: DraftClassifier | None = None
     ahead: Simulating | None = None  # for strategies that prepare ahead; None: they are left out
 
-    @cached_property
-    def judge(self) -> CopyJudge | None:
-        """The classifier's judge of copies; None if it knows nothing about them."""
-        return judge_if_any(self.classifier)
-
     def run(self, choice: Choice, users: int) -> PlayedRun:
-        texts = self.study.texts(self.classifier)
-        return play(texts, choice.sources(self.judge), self.costs, users, drafts=choice.spec.needs_draft)
+        texts, source = self.study.texts(self.classifier), choice.sources(judge_if_any(self.classifier))
+        return play(texts, source, self.costs, users, drafts=choice.spec.needs_draft)
 
     def prepared(self, users: int) -> Iterator[tuple[Choice, float]]:
         """Return settings of strategies that prepare ahead, and their tokens per second. Only some texts are simulated:
@@ -105,8 +98,7 @@ def _prepared_costs(made: Simulating, choices: Sequence[Choice], costs: CostMode
 def predict_at_load(material: PlanInputs, users: Sequence[int]) -> dict[int, list[Prediction]]:
     """Predict every setting of every grid for each number of users, fastest first."""
     found: dict[int, list[Prediction]] = {}
-    has_classifier, judges_copies = material.classifier is not None, material.judge is not None
-    tried = settings(has_classifier, judges_copies, is_undrafted=material.study.is_undrafted, at_load=True)
+    tried = settings(material.classifier, is_undrafted=material.study.is_undrafted, at_load=True)
     choices = [AUTOREGRESSIVE, *tried]
     for count in users:
         undrafted = material.run(AUTOREGRESSIVE, count).tokens_per_s_device

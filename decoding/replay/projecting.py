@@ -19,7 +19,6 @@ from decoding.dice import chance
 from decoding.dice.sampling import Sampling
 from decoding.disco.classifier import DraftClassifier
 from decoding.disco.copies import judge_if_any
-from decoding.disco.judging import CopyJudge
 from decoding.drafting.records import Ranked, Record, RecordedText
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
@@ -151,11 +150,6 @@ class ProjectionInputs:
         return cls(texts, vocab, classifier, study.is_undrafted)
 
     @cached_property
-    def judge(self) -> CopyJudge | None:
-        """The classifier's judge of copies; None if it knows nothing about them."""
-        return judge_if_any(self.classifier)
-
-    @cached_property
     def context(self) -> float:
         """Mean tokens before a pass."""
         tokens = sum(text.tokens for text in self.texts)
@@ -181,26 +175,17 @@ class ProjectionInputs:
             return "a search has no settings of it to try"
         if usual.spec.prepares_ahead and not fixes_the_text:
             return "its simulation needs a fixed text: greedy or shared dice"
-        return lacks(
-            usual,
-            has_classifier=self.classifier is not None,
-            judges_copies=self.judge is not None,
-            is_undrafted=self.is_undrafted,
-        )
-
-    def on(self, card: Card) -> Card:
-        """Return the card with its prices for texts as long as these."""
-        return replace(card, costs=card.costs.at(self.context))
+        return lacks(usual, self.classifier, is_undrafted=self.is_undrafted)
 
     def speed(self, choice: Choice, card: Card, batch: int) -> float:
         """Tokens per second of each text. If the choice prepares ahead, each text has as many branches as it says."""
-        costs = self.on(card).costs
+        costs = card.costs.at(self.context)
         if choice.spec.prepares_ahead:
             plan = plan_of(choice, self.vocab, self.classifier and self.classifier.at(costs))
             is_beside, prices = card.draft_devices > 0, prepared_at(costs, batch)
             played = simulate_together(self.texts, plan, prices, batch, is_beside, shares_branches=False)
             return played.tokens_per_s_device / batch
-        return play(self.texts, choice.sources(self.judge), costs, batch).tokens_per_s_device / batch
+        return play(self.texts, choice.sources(judge_if_any(self.classifier)), costs, batch).tokens_per_s_device / batch
 
 
 def prepared_at(costs: CostModel, batch: int) -> CostModel:
@@ -219,7 +204,7 @@ def project(
     cancelled: Callable[[], bool] = never,
 ) -> list[dict[str, Any]]:
     """Project the best setting of each strategy at each batch size of the card, fastest first."""
-    kinds, card = [[AUTOREGRESSIVE], *material.settings(fixes_the_text).values()], material.on(card)
+    kinds = [[AUTOREGRESSIVE], *material.settings(fixes_the_text).values()]
     due, done, found = len(card.batches) * len(kinds), 0, list[dict[str, Any]]()
     for batch in card.batches:
         undrafted = material.speed(AUTOREGRESSIVE, card, batch)
@@ -273,7 +258,7 @@ def draw_map(
 ) -> list[dict[str, Any]]:
     """Return the fields of the map: the best strategy in each, and each strategy's best speed-up."""
     due, found = len(PRICES) * len(ACCEPTANCES), list[dict[str, Any]]()
-    cards = {price: material.on(priced(card, price)) for price in PRICES}
+    cards = {price: priced(card, price) for price in PRICES}
     for wanted in ACCEPTANCES:
         there = replace(material, texts=with_acceptance(material.texts, wanted))
         kinds = [spread(choices, TRIED) for choices in there.settings(fixes_the_text).values()]

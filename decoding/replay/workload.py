@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from decoding.choice import Choice, choose, planned
 from decoding.dice.sampling import Sampling
 from decoding.drafting.strategy import Strategy
-from decoding.strategies import BASELINE, STRATEGIES
+from decoding.strategies import STRATEGIES
 
 RECORDING, COSTS, AHEAD, CONFIRMING = "recording", "measuring costs", "measuring preparation", "confirming"
 JOINTLY, AT_LOAD = "measuring joint passes", "confirming under load"  # phases of a plan
@@ -23,34 +24,31 @@ AGAIN = 3  # times that the best is run to correct its promise
 SHOWN = 4  # strategies that run at each load, beside the baseline
 
 
-def lacks(choice: Choice, *, has_classifier: bool, judges_copies: bool, is_undrafted: bool) -> str:
-    """Say what a choice needs that recordings of a pair do not have; empty if they have all. `judges_copies` says
-    whether the classifier does."""
+class Estimating(Protocol):
+    """A classifier, or what is stored of one."""
+
+    @property
+    def knows_copies(self) -> bool: ...
+
+
+def lacks(choice: Choice, classifier: Estimating | None, *, is_undrafted: bool) -> str:
+    """Say what a choice needs that recordings of a pair do not have; empty if they have all."""
     if is_undrafted and choice.spec.needs_draft:
         return "it needs a draft, and none was recorded"
-    if choice.classifier is not None and not has_classifier:
+    if choice.classifier is not None and classifier is None:
         return "this pair has no classifier"
-    if choice.judges_copies and not judges_copies:
+    if choice.judges_copies and not (classifier and classifier.knows_copies):
         return "the classifier has not learned from copied tokens"
     return ""
 
 
-def settings(
-    has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False, at_load: bool = False
-) -> Iterator[Choice]:
+def settings(classifier: Estimating | None, *, is_undrafted: bool, at_load: bool = False) -> Iterator[Choice]:
     """Settings that a plan predicts by replay: for one user without those that price rounds of several texts, at load
     without bounds, as an oracle peeks at each text alone."""
-    has = {"has_classifier": has_classifier, "judges_copies": judges_copies, "is_undrafted": is_undrafted}
     for one in planned():
         is_played = one.spec.role == "ranked" if at_load else not one.spec.usual_source.prices_rounds
-        if one.spec.can_replay and is_played and not lacks(one, **has):
+        if one.spec.can_replay and is_played and not lacks(one, classifier, is_undrafted=is_undrafted):
             yield one
-
-
-def confirmed(has_classifier: bool, judges_copies: bool = False, *, is_undrafted: bool = False) -> set[str]:
-    """Kinds of choices that a plan runs to test its predictions."""
-    found = settings(has_classifier, judges_copies, is_undrafted=is_undrafted)
-    return {BASELINE, *(choice.kind for choice in found if choice.spec.role == "ranked")}
 
 
 def planned_ahead(sampling: Sampling, *, has_classifier: bool) -> list[Strategy]:
@@ -75,11 +73,6 @@ def samples_ahead(prompts: int, strategies: Sequence[Strategy], *, has_both_plac
     return min(PROMPTS, prompts) * runs * len(strategies)
 
 
-def samples_at_load(users: Sequence[int], prompts: int) -> int:
-    """Samples of a plan under load, at most."""
-    return (SHOWN + 1) * len(users) * prompts
-
-
 @dataclass(frozen=True)
 class StudyRecipe:
     """All that decides how many samples a study decodes."""
@@ -87,15 +80,9 @@ class StudyRecipe:
     prompts: int
     sampling: Sampling
     users: Sequence[int] = ()  # at once, of a plan under load
-    has_classifier: bool = False
-    judges_copies: bool = False
+    classifier: Estimating | None = None  # that decides
     is_undrafted: bool = False  # nothing is drafted
     has_both_placements: bool = True  # the draft can work beside the target
-
-
-def of_recordings(recipe: StudyRecipe) -> int:
-    """Samples of a study that records each prompt once."""
-    return recipe.prompts
 
 
 def of_plan(recipe: StudyRecipe) -> int:
@@ -105,12 +92,13 @@ def of_plan(recipe: StudyRecipe) -> int:
 
 def phases_of_plan(of: StudyRecipe) -> dict[str, int]:
     """Samples of each phase of a plan."""
-    ahead = [] if of.is_undrafted else planned_ahead(of.sampling, has_classifier=of.has_classifier)
-    runs = len(confirmed(of.has_classifier, of.judges_copies, is_undrafted=of.is_undrafted)) + len(ahead)
+    ahead = [] if of.is_undrafted else planned_ahead(of.sampling, has_classifier=of.classifier is not None)
+    played = settings(of.classifier, is_undrafted=of.is_undrafted)
+    kinds = {choice.kind for choice in played if choice.spec.role == "ranked"}
     return {
         RECORDING: of.prompts,
-        COSTS: samples_of_probe(of.prompts, classifiers=int(of.has_classifier), is_undrafted=of.is_undrafted),
+        COSTS: samples_of_probe(of.prompts, classifiers=int(of.classifier is not None), is_undrafted=of.is_undrafted),
         AHEAD: samples_ahead(of.prompts, ahead, has_both_placements=of.has_both_placements),
-        CONFIRMING: runs * of.prompts,
-        **({JOINTLY: 0, AT_LOAD: samples_at_load(of.users, of.prompts)} if of.users else {}),
+        CONFIRMING: (1 + len(kinds) + len(ahead)) * of.prompts,
+        **({JOINTLY: 0, AT_LOAD: (1 + SHOWN) * len(of.users) * of.prompts} if of.users else {}),
     }

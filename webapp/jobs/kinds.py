@@ -24,7 +24,7 @@ class Kind:
     takes_loads: bool = False  # its arguments may hold numbers of users at once
     uses_classifier: bool = False  # its arguments may hold the id of a classifier of the pair
     takes_lookahead: bool = False  # what it makes is compared with a fixed lookahead, which the launcher names
-    samples: Callable[[Any], int] | None = None  # counts what it decodes at most, by decoding's workload.Recipe
+    samples: Callable[[Any], int] | None = None  # most that a StudyRecipe lets it decode; None: one of each prompt
     page: str = ""  # name of the URL of what it makes, and of the relation from its job to that
 
     def columns(self) -> dict[str, Any]:

@@ -10,7 +10,6 @@ ORACLE = Kind(
     parts="prompts",
     needs_draft=False,
     takes_lookahead=True,
-    samples=workload.of_recordings,
     page="study",
 )
 PLAN = Kind(
@@ -30,7 +29,6 @@ PROJECTION = Kind(
     needs_draft=False,
     needs_card=True,
     uses_classifier=True,
-    samples=workload.of_recordings,
     page="study",
 )
 PAPERS = Kind(

@@ -68,11 +68,10 @@ def of_study(
         recipe.limit,
         recipe.sampling,
         loads,
-        has_classifier=decides is not None,
-        judges_copies=decides is not None and decides.knows_copies,
+        decides,
         is_undrafted=bool(pair.lacks),
     )
-    count = kind.samples(study) if kind.samples else 0
+    count = kind.samples(study) if kind.samples else recipe.limit
     return StudyPlan(
         recipe.limit,
         count,

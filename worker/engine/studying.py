@@ -14,7 +14,7 @@ from decoding.disco.classifier import DraftClassifier
 from decoding.prices.cost_model import CostModel
 from decoding.prices.machine_card import Card
 from decoding.replay import planning, probing, workload
-from decoding.replay.confirming import document_of, run_all, to_run
+from decoding.replay.confirming import document_of, run_all
 from decoding.replay.oracle import analyse
 from decoding.replay.planning import Prediction, RecordedSet, best_of_kinds
 from decoding.replay.planning_ahead import Simulating, has_both_placements, left_out, predict_ahead
@@ -88,7 +88,7 @@ class Planning:
         if self.cancelled():
             return {}
         best = best_of_kinds(predictions)
-        choices = to_run(best)
+        choices = [planning.AUTOREGRESSIVE, *(each.choice for each in best if each.choice.spec.role == "ranked")]
         due = len(choices) * len(self.order.prompts)
         rows = run_all(
             self.pair,
@@ -148,8 +148,7 @@ def _steps_of_plan(
         len(order.prompts),
         order.sampling,
         loads,
-        has_classifier=chosen is not None,
-        judges_copies=chosen is not None and pair.classifier(chosen).knows_copies,
+        None if chosen is None else pair.classifier(chosen),
         is_undrafted=pair.draft is None,
         has_both_placements=has_both_placements(pair),
     )
