@@ -43,7 +43,9 @@ def audit(
     chosen = [token for token in tokens[position : position + 1] or unsent if token < vocab]  # a server may send any
     if position == len(expected) or not chosen:  # one text ends where the other goes on
         return Audit("divergent", position, next(iter(tokens[position:]), None))
-    coarser = max(dtype, getattr(torch, server_dtype) if server_dtype else dtype, key=_widest_tie)
+    # By the largest distance that may be rounding, as a share of the row's largest logit.
+    dtypes = [dtype, getattr(torch, server_dtype) if server_dtype else dtype]
+    coarser = max(dtypes, key=lambda one: TIE_UNITS[one] * torch.finfo(one).eps)
     text = [*prompt, *expected[:position]]
     token, gap = _nearest(chosen, expected[position], text, target, coarser, sampling, seed, vocab)
     outcome: Outcome = "tie" if gap <= TIE_UNITS[coarser] else "divergent"
@@ -95,8 +97,3 @@ def _nearest(
         unit /= sampling.temperature
     token = max(tokens, key=lambda one: float(scores[one]))
     return token, float(abs(scores[token] - scores[expected])) / unit
-
-
-def _widest_tie(dtype: torch.dtype) -> float:
-    """Largest distance that may be rounding, as a share of the row's largest logit."""
-    return TIE_UNITS[dtype] * torch.finfo(dtype).eps

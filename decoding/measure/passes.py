@@ -6,11 +6,10 @@ texts that read none.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from decoding.measure.sample import SampleResult
-from decoding.measure.spent import Passes
+from decoding.measure.spent import Passes, added
 from decoding.trace.events import Verified
 
 Line = Sequence[tuple[int, float]]  # (texts, ns of the usual pass), by rising number of texts
@@ -18,13 +17,12 @@ Line = Sequence[tuple[int, float]]  # (texts, ns of the usual pass), by rising n
 
 def of(samples: Iterable[SampleResult]) -> Passes:
     """Add up the passes of samples. Those of an earlier version did not keep who shared them."""
-    counts, ns = Counter[tuple[int, bool]](), Counter[tuple[int, bool]]()
-    for sample in samples:
-        kept = sample.spent.passes if sample.spent else ()
-        for texts, read_prompts, count, took in kept or ((1, False, sample.num_target_passes or 0, sample.verify_ns),):
-            counts[texts, read_prompts] += count
-            ns[texts, read_prompts] += took
-    return tuple((*key, counts[key], ns[key]) for key in sorted(counts) if counts[key])
+    kept = ((one.spent and one.spent.passes) or _unshared(one) for one in samples)
+    return added(entry for passes in kept for entry in passes)
+
+
+def _unshared(one: SampleResult) -> Passes:
+    return ((1, False, one.num_target_passes, one.verify_ns),) if one.num_target_passes else ()
 
 
 def usual(passes: Passes) -> Line:

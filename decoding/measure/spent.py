@@ -111,6 +111,7 @@ def spent_in(events: Sequence[Event], drafter: str, copies: bool) -> Spent:
     it can only copy."""
     rounds, since = list(accounting.rounds(events)), _prefill_ns(events)
     timed = [each for each in rounds if each.verdict.start_ns >= since]
+    verdicts = [each.verdict for each in timed]
     taken = [_drafting(each) | _beside(each) for each in timed]
     drafts = [each.draft for each in rounds if each.draft]
     is_usual = all(draft.source != "copied" and not draft.rows for draft in drafts)
@@ -118,17 +119,17 @@ def spent_in(events: Sequence[Event], drafter: str, copies: bool) -> Spent:
         places="".join(_letters(each, each.verdict.start_ns >= since, copies) for each in rounds),
         drafter=PAIR if is_usual else drafter,
         drafted=sum(each.draft is not None for each in timed),
-        passes=_passes(timed),
+        passes=added((v.texts, v.prompt_rows > 0, 1, v.end_ns - v.start_ns) for v in verdicts),
         **{cause: sum(one[cause] for one in taken) for cause in (*OF_DRAFTS, *OF_LOAD)},
     )
 
 
-def _passes(timed: Iterable[accounting.Round]) -> Passes:
+def added(passes: Iterable[tuple[int, bool, int, int]]) -> Passes:
+    """Add up the passes of each kind."""
     counts, ns = Counter[tuple[int, bool]](), Counter[tuple[int, bool]]()
-    for verdict in (each.verdict for each in timed):
-        kind = verdict.texts, verdict.prompt_rows > 0
-        counts[kind] += 1
-        ns[kind] += verdict.end_ns - verdict.start_ns
+    for texts, read_prompts, count, took in passes:
+        counts[texts, read_prompts] += count
+        ns[texts, read_prompts] += took
     return tuple((*kind, counts[kind], ns[kind]) for kind in sorted(counts))
 
 

@@ -33,7 +33,7 @@ def draw(
     """Yield each figure once it is finished: those that are kept, those that lack something, then the others as their
     evidence comes in. `noise` says what else used the machine so far; `noises` tells of it, also of an earlier attempt
     that was killed."""
-    earlier = _noises(evidence.shelf)
+    earlier = evidence.shelf.read(NOISE) or []
     waiting = []
     for figure in figures:
         kept = evidence.shelf.read(kept_as(figure.slug))
@@ -56,11 +56,7 @@ def draw(
 
 def noises(shelf: Shelf) -> str:
     """Sentences on what else used the machine while the evidence was made, one for each attempt."""
-    return " ".join(dict.fromkeys(filter(None, _noises(shelf))))
-
-
-def _noises(shelf: Shelf) -> list[str]:
-    return shelf.read(NOISE) or []
+    return " ".join(dict.fromkeys(filter(None, shelf.read(NOISE) or [])))
 
 
 def _drawn(figure: Figure, evidence: Evidence) -> dict[str, Any]:
