@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from decoding.drafting import fan_outs as fanout
 from decoding.papers.bootstrap import Estimate, estimate
 from decoding.papers.figure import SSD, Axis, Evidence, Figure, FigurePart, published, series
@@ -26,15 +24,9 @@ def by_temperature(evidence: Evidence) -> FigurePart:
     gains = [s.value - e.value for (_, e), (_, s) in zip(even, shaped, strict=True)]
     return FigurePart(
         [series("ours, uniform", "computed", even), series("ours, geometric", "computed", shaped)],
-        _why_by_temperature(gains),
-    )
-
-
-def _why_by_temperature(gains: Sequence[float]) -> str:
-    return (
         f"With {BUDGET} branches of {LOOKAHEAD} tokens the geometric fan-out changes hits by {signed(100 * gains[0])} "
         f"points at temperature 0 and {signed(100 * gains[-1])} at 1, against +1.4 and +5.1 in the paper. Hits fall "
-        "faster with the temperature where draft and target differ more."
+        "faster with the temperature where draft and target differ more.",
     )
 
 

@@ -38,14 +38,11 @@ def after_the_model(evidence: Evidence) -> FigurePart:
     shown, law = curves(
         evidence, lambda outcomes, fan: played(outcomes, uniform(fan)), lambda part: total(part).miss_after_model
     )
-    return FigurePart(shown, _why(law.prefactor, law.exponent))
-
-
-def _why(prefactor: float, exponent: float) -> str:
-    return (
-        f"Greedy misses follow {prefactor:.2f} F^-{exponent:.2f} here and 0.28 F^-0.54 for the paper's 1B draft. How "
-        "fast they fall depends on how far down the draft's list the target's token stands, which is a property of the "
-        "pair and of its vocabulary."
+    return FigurePart(
+        shown,
+        f"Greedy misses follow {law.prefactor:.2f} F^-{law.exponent:.2f} here and 0.28 F^-0.54 for the paper's 1B "
+        "draft. How fast they fall depends on how far down the draft's list the target's token stands, which is a "
+        "property of the pair and of its vocabulary.",
     )
 
 
