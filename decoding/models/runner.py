@@ -83,7 +83,7 @@ class ModelRunner(Protocol):
         """Forget everything past the first `length` tokens."""
 
     def grow(self) -> Tree:
-        """Begin a tree behind the text. It ends when the runner is extended or rewound: do not use it after that."""
+        """Open a tree behind the text. Extending or rewinding the runner closes it."""
 
 
 class SharesPasses(Protocol):
@@ -257,8 +257,14 @@ def check_rewind(length: int, to: int) -> None:
         raise ValueError(f"cannot rewind {length} tokens to {to}")
 
 
-def check_tree(depths: Sequence[int], new: int, context: int) -> None:
+def check_open(is_open: bool) -> None:
+    if not is_open:
+        raise RuntimeError("this tree is closed: its runner has moved on")
+
+
+def check_tree(is_open: bool, depths: Sequence[int], new: int, context: int) -> None:
     """Check new tokens of a tree. `depths` are how many tokens lie before each."""
+    check_open(is_open)
     if new != len(depths) or not new:
         raise ValueError(f"{new} tokens with {len(depths)} parents")
     if min(depths) < 0:

@@ -18,7 +18,7 @@ from transformers import DynamicCache
 
 from decoding.models.config_bounds import CONTEXTS
 from decoding.models.devices import facts_of
-from decoding.models.runner import check_extend, check_ids, check_rewind, extend_each
+from decoding.models.runner import check_extend, check_ids, check_open, check_rewind, extend_each
 
 DEFAULT_CONTEXT = 4096  # for the few models that name none
 
@@ -109,18 +109,21 @@ class TransformersRunner:
         self.facts = model.facts
         self._reader = model.new_reader()
         self.tokens: list[int] = []
+        self._tree: TransformersTree | None = None
 
     @torch.inference_mode()
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor:
         new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_extend(len(self.tokens), len(new), need, self.context)
         check_ids(new, self.vocab_size)
+        self._close()
         self.tokens.extend(new)
         return self._reader.read(torch.tensor(new, device=self.device), need)
 
     @torch.inference_mode()
     def rewind(self, length: int) -> None:
         check_rewind(len(self.tokens), length)
+        self._close()
         del self.tokens[length:]
         if length:
             self._reader.cut(length)
@@ -128,27 +131,37 @@ class TransformersRunner:
             self._reader = self.model.new_reader()
 
     def grow(self) -> TransformersTree:
-        return TransformersTree(self)
+        self._close()
+        self._tree = TransformersTree(self)
+        return self._tree
 
     def twin(self) -> TransformersRunner:
         """Return a runner that has read the same text."""
         twin = copy.copy(self)
-        twin.tokens, twin._reader = list(self.tokens), self._reader.copy()
+        twin.tokens, twin._reader, twin._tree = list(self.tokens), self._reader.copy(), None
         return twin
 
     def adopt(self, twin: TransformersRunner) -> None:
+        self._close()
         self.tokens, self._reader = twin.tokens, twin._reader
+
+    def _close(self) -> None:
+        if self._tree is not None:
+            self._tree.is_open = False
+            self._tree = None
 
 
 class TransformersTree:
     """One runner for each path, run one after the other: simple, and right for any architecture."""
 
     def __init__(self, runner: TransformersRunner) -> None:
+        self.is_open = True
         self.model = runner.model
         self._runner = runner
         self._read: list[tuple[TransformersRunner, int]] = []  # by token: a runner, and how much of its text it sees
 
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
+        check_open(self.is_open)
         logits = []
         for token, parent in zip(tokens, parents, strict=True):
             twin = self._after(parent)
@@ -157,6 +170,7 @@ class TransformersTree:
         return torch.cat(logits)
 
     def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
         if path:
             self._runner.adopt(self._after(path[-1]))
 

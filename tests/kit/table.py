@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from decoding.models.devices import Facts, facts_of
-from decoding.models.runner import Feed, check_extend, check_ids, check_rewind, check_tree, extend_each
+from decoding.models.runner import Feed, check_extend, check_ids, check_open, check_rewind, check_tree, extend_each
 
 StateOf = Callable[[Sequence[int]], int]  # a text -> the table's row that says what follows it
 
@@ -60,6 +60,7 @@ class TableRunner:
         self.device = table.device
         self.state_of = state_of
         self._tokens: list[int] = []
+        self._tree: TableTree | None = None
 
     @property
     def facts(self) -> Facts:
@@ -73,19 +74,29 @@ class TableRunner:
         new = tokens.tolist() if isinstance(tokens, Tensor) else list(tokens)
         check_extend(len(self._tokens), len(new), need, self.context)
         check_ids(new, self.vocab_size)
+        self._close()
         self._tokens.extend(new)
         ends = range(len(self._tokens) - need + 1, len(self._tokens) + 1)
         return self.table[[self.state_of(self._tokens[:end]) for end in ends]]
 
     def rewind(self, length: int) -> None:
         check_rewind(len(self._tokens), length)
+        self._close()
         del self._tokens[length:]
 
     def grow(self) -> TableTree:
-        return TableTree(self)
+        self._close()
+        self._tree = TableTree(self)
+        return self._tree
 
     def adopt(self, text: list[int]) -> None:
+        self._close()
         self._tokens = text
+
+    def _close(self) -> None:
+        if self._tree is not None:
+            self._tree.is_open = False
+            self._tree = None
 
 
 class TableTree:
@@ -93,6 +104,7 @@ class TableTree:
         self.model = runner.model
         self._runner = runner
         self._texts: list[list[int]] = []  # by token: all that it sees, itself included
+        self.is_open = True
 
     def extend(self, tokens: Sequence[int], parents: Sequence[int]) -> Tensor:
         runner = self._runner
@@ -101,8 +113,9 @@ class TableTree:
         for token, parent in zip(tokens, parents, strict=True):
             self._texts.append([*(self._texts[parent] if parent >= 0 else runner.tokens[: end + parent]), token])
         fresh = self._texts[first:]
-        check_tree([len(text) - 1 for text in fresh], len(tokens), runner.context)
+        check_tree(self.is_open, [len(text) - 1 for text in fresh], len(tokens), runner.context)
         return runner.table[[runner.state_of(text) for text in fresh]]
 
     def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
         self._runner.adopt(self._texts[path[-1]] if path else self._runner.tokens)

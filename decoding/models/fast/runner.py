@@ -27,6 +27,7 @@ from decoding.models.runner import (
     TreePass,
     check_extend,
     check_ids,
+    check_open,
     check_rewind,
     check_tree,
 )
@@ -142,6 +143,7 @@ class FastRunner:
         self.length = 0
         self._tokens: list[int] = []
         self._unread: list[Tensor] = []  # ids that were fed as tensors and have not been looked at yet
+        self._tree: FastTree | None = None
         self.followers: dict[object, Follower] = {}  # used so far, by how they choose
         self.judging = UnreadDrafts()
 
@@ -185,6 +187,7 @@ class FastRunner:
     def noted(self, tokens: Sequence[int] | Tensor, need: int) -> Tensor | list[int]:
         """Do the same, and leave ids on the host that are there."""
         check_extend(self.length, len(tokens), need, self.context)
+        self._close()
         return self._ids(tokens)
 
     def advance(self, count: int) -> int:
@@ -208,13 +211,16 @@ class FastRunner:
 
     def rewind(self, length: int) -> None:
         check_rewind(self.length, length)
+        self._close()
         del self.tokens[length:]
         self.length = length
         if not length and self.passes.captures:
             self.cache.clear()
 
     def grow(self) -> FastTree:
-        return FastTree(self)
+        self._close()
+        self._tree = FastTree(self)
+        return self._tree
 
     def _ids(self, tokens: Sequence[int] | Tensor) -> Tensor | list[int]:
         """Note the ids now, or, if a captured pass can take them where they are, when `tokens` is next asked for."""
@@ -233,8 +239,14 @@ class FastRunner:
     def adopt(self, length: int, chain: list[int], slots: Tensor) -> None:
         """Let `chain`, stored in `slots`, follow the first `length` tokens."""
         self.cache.move(slots, length)
+        self._close()
         self.tokens[length:] = chain
         self.length = length + len(chain)
+
+    def _close(self) -> None:
+        if self._tree is not None:
+            self._tree.is_open = False
+            self._tree = None
 
 
 class UnreadDrafts:
@@ -273,6 +285,7 @@ class FastTree:
     """A tree takes the slots behind the text, in the order in which its tokens come."""
 
     def __init__(self, runner: FastRunner) -> None:
+        self.is_open = True
         self.model = runner.model
         self._runner = runner
         self._length = runner.length
@@ -285,6 +298,7 @@ class FastTree:
 
     @torch.inference_mode()
     def adopt(self, path: Sequence[int]) -> None:
+        check_open(self.is_open)
         kept = self._mask.kept[path[0]] if path else self._length
         slots = torch.tensor([self._length + row for row in path], device=self._runner.device, dtype=torch.long)
         self._runner.adopt(kept, [self._tokens[row] for row in path], slots)
@@ -295,7 +309,7 @@ class FastTree:
         before = self._mask.rows
         start = self._length + before
         positions = self._mask.grow(parents)
-        check_tree(positions, count, runner.context)
+        check_tree(self.is_open, positions, count, runner.context)
         check_ids(tokens, runner.vocab_size)
         if start + count > runner.cache.slots:  # where passes are captured, each growth costs all captures
             follow = DEEPEST if runner.passes.captures and max(parents) < before else 0

@@ -61,6 +61,8 @@ def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -
     tree.adopt([0, 3, 5, 6])
     assert runner.tokens == [*TEXT[:20], *PATHS[6]]
     assert_close(runner.extend(TEXT[30:35], 5), want)
+    with pytest.raises(RuntimeError, match="closed"):
+        tree.extend([1], [-1])
 
 
 def test_branches_of_several_texts_and_a_text_are_read_together(runner: ModelRunner) -> None:
