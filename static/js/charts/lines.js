@@ -6,7 +6,7 @@ import { ticks } from "../core/stats.js";
 import { table as made } from "../core/tables.js";
 import { brief, grouped } from "../core/words.js";
 import { roomOf } from "../live/room.js";
-import { decodeNs, partsOf, progress } from "../live/trace.js";
+import { decodeNs, partsOf, progress } from "../live/sample-state.js";
 
 export const on = { text: 4 };
 export const title = "Tokens over time";

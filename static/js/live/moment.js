@@ -1,6 +1,6 @@
 // The moment of a heat that is shown: the latest, or while it is replayed, any that was. Keeps time only by what it is told.
 
-import { begin, foldAll, timeOf } from "./trace.js";
+import { begin, foldAll, timeOf } from "./sample-state.js";
 
 /** A recorded sample played again on its own recorded clock. Pure; who calls keeps time. */
 export class Recording {

@@ -6,7 +6,7 @@ import { become, sketch } from "../core/become.js";
 import { mark, size, watchWidth, widthOf } from "../core/picture.js";
 import { ticks } from "../core/stats.js";
 import { brief, grouped, say } from "../core/words.js";
-import { decodeNs, partsOf } from "./trace.js";
+import { decodeNs, partsOf } from "./sample-state.js";
 
 const HEIGHT = 44;
 const AXIS = 18;

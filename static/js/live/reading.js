@@ -3,7 +3,7 @@
 import { say } from "../core/words.js";
 import { alike, matches, oracleAt } from "./bound.js";
 import { Strip, visible } from "./strip.js";
-import { begin } from "./trace.js";
+import { begin } from "./sample-state.js";
 
 const LONGEST_ORACLE = 32;
 

@@ -4,7 +4,7 @@
 import { become, sketch } from "../core/become.js";
 import { facts } from "./facts.js";
 import { Whenever } from "../core/whenever.js";
-import { partsOf } from "./trace.js";
+import { partsOf } from "./sample-state.js";
 
 const TELL_EVERY_MS = 500; // nobody reads what changes faster
 const PROMPT_LINES = 3; // of the prompt, only what the text continues

@@ -1,8 +1,8 @@
-// What the page knows of a comparison, from frames in whatever order and however often they come. No page, no clock.
+// The state of a comparison, from frames in whatever order and however often they come. No page, no clock.
 
 import { Requests } from "./requests.js";
 import { Results } from "./results.js";
-import { begin, foldAll } from "./trace.js";
+import { begin, foldAll } from "./sample-state.js";
 
 /** Samples of the same prompt and repeat, one for each strategy, race against each other. */
 export const heatOf = (row) => `${row.repeat}.${row.prompt}`;

@@ -7,7 +7,7 @@ import { alike, matches, oracleAt } from "../../static/js/live/bound.js";
 import { facts } from "../../static/js/live/facts.js";
 import { begin as beginLog, fold as foldLine } from "../../static/js/live/log.js";
 import { Recording } from "../../static/js/live/moment.js";
-import { Hole, begin, decodeNs, fold, foldAll, partsOf, progress } from "../../static/js/live/trace.js";
+import { Hole, begin, decodeNs, fold, foldAll, partsOf, progress } from "../../static/js/live/sample-state.js";
 import { expected, ssd, traces, twoRounds } from "./golden.js";
 
 for (const [name, events] of Object.entries(traces)) {

@@ -1,5 +1,5 @@
-// What a sample's events add up to. Pure: no page, no clock, no network. Live, late, replayed and tested differ only in
-// who calls `fold`.
+// The state of a sample, folded from its events. Pure: no page, no clock, no network. Live, late, replayed and tested
+// differ only in who calls `fold`.
 
 /**
  * A round is what `STEPS.verified` makes of its events: `drafted` is what the draft proposed; the target kept the first

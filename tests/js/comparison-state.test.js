@@ -9,8 +9,8 @@ import { framesOf, rowsOf as unpacked } from "../../static/js/live/packed.js";
 import { passes, rowsOf, sorted } from "../../static/js/live/prompt-table.js";
 import { Requests, asOf, onOneClock, shownBlock, spanOf, totals, totalsAsOf } from "../../static/js/live/requests.js";
 import { Results } from "../../static/js/live/results.js";
-import { begin, foldAll } from "../../static/js/live/trace.js";
-import { ComparisonState } from "../../static/js/live/watching.js";
+import { begin, foldAll } from "../../static/js/live/sample-state.js";
+import { ComparisonState } from "../../static/js/live/comparison-state.js";
 import { traces } from "./golden.js";
 
 const trace = traces["static-4"];
