@@ -21,7 +21,7 @@ test("frames that come twice, or overlap, change nothing, and words are learnt a
   const known = new ComparisonState();
   known.hear({ t: "samples", rows: [row("a", 1, 1)] });
   for (const part of [trace.slice(0, 5), trace.slice(0, 5), trace.slice(3), trace]) known.hear(events("a", part, { 7: " the" }));
-  assert.deepEqual([known.trace("a"), known.events.get("a")], [foldAll(trace), trace]);
+  assert.deepEqual([known.state("a"), known.events.get("a")], [foldAll(trace), trace]);
   assert.deepEqual([known.word(7), known.word(8)], [" the", "⟨8⟩"]);
 });
 
@@ -49,7 +49,7 @@ test("of long watching only the latest whole traces are kept, and what was let g
   assert.deepEqual([...known.events.keys()], ["grows", "s2", "s9"]);
   assert.deepEqual([known.missing("1.2"), known.missing("1.3")], [{}, { s3: 0 }]);
   known.hear(events("grows", trace.slice(3)));
-  assert.deepEqual(known.trace("grows"), foldAll(trace));
+  assert.deepEqual(known.state("grows"), foldAll(trace));
 });
 
 const done = (run, prompt, repeat, speed, more = {}) => ({ id: `${run} ${prompt} ${repeat}`, run, prompt, repeat, speed, is_finished: true, ...more });

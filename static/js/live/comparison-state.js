@@ -20,7 +20,7 @@ export class ComparisonState {
     this.heatBy = new Map(); // sample → its heat; of rows nothing else is kept, since in an hour they come by the ten thousand
     this.isFinished = new Set(); // samples that are summed up
     this.results = new Results(baselineOf); // of each run and prompt
-    this.traces = new Map(); // sample → the state its events add up to
+    this.states = new Map(); // sample → the state its events add up to
     this.events = new Map(); // sample → its events, for replay
     this.isComplete = new Set(); // samples whose trace is here to its end
     this.words = new Map(); // token → text
@@ -43,14 +43,14 @@ export class ComparisonState {
     return this.heats.get(heat) ?? new Map();
   }
 
-  trace(sample) {
-    return this.traces.get(sample) ?? begin();
+  state(sample) {
+    return this.states.get(sample) ?? begin();
   }
 
   /** Which of a heat's traces are not here yet: what to ask for when somebody looks at it. */
   missing(heat) {
     const samples = [...this.samples(heat).values()];
-    return Object.fromEntries(samples.filter((id) => !this.isComplete.has(id)).map((id) => [id, this.trace(id).seq]));
+    return Object.fromEntries(samples.filter((id) => !this.isComplete.has(id)).map((id) => [id, this.state(id).seq]));
   }
 
   word(token) {
@@ -79,13 +79,13 @@ export class ComparisonState {
 
   #events(frame) {
     for (const [token, text] of Object.entries(frame.words ?? {})) this.words.set(Number(token), text);
-    const before = this.trace(frame.sample);
+    const before = this.state(frame.sample);
     const state = foldAll(frame.events, before);
     if (state === before) return;
     if (!this.events.has(frame.sample)) this.events.set(frame.sample, []);
     const fresh = frame.events.filter((event) => event.seq > before.seq);
     this.events.get(frame.sample).push(...fresh);
-    this.traces.set(frame.sample, state);
+    this.states.set(frame.sample, state);
     this.count += fresh.length;
     if (this.count > this.most) this.#letGo();
   }
@@ -107,6 +107,6 @@ export class ComparisonState {
 
   #forgetTrace(sample) {
     this.count -= this.events.get(sample)?.length ?? 0;
-    for (const known of [this.traces, this.events, this.isComplete]) known.delete(sample);
+    for (const known of [this.states, this.events, this.isComplete]) known.delete(sample);
   }
 }

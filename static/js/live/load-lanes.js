@@ -23,7 +23,7 @@ export class LoadLanes {
     const isOver = known.status.is_final;
     for (const lane of this.lanes) {
       const sample = isOver || lane.run.number === run ? samples.get(lane.run.number) : undefined;
-      lane.read(known.requests.of(lane.run.number, (id) => known.trace(id)), sample);
+      lane.read(known.requests.of(lane.run.number, (id) => known.state(id)), sample);
     }
     const spans = new Map();
     for (const lane of this.lanes) spans.set(lane.load, Math.max(spans.get(lane.load) ?? 0, lane.spanNs));

@@ -50,12 +50,12 @@ export class Moment {
   /** Every strategy's state at this moment. */
   states() {
     const samples = [...this.known.samples(this.heat)];
-    return new Map(samples.map(([run, id]) => [run, this.isReplay ? this.#stateOf(run, id) : this.known.trace(id)]));
+    return new Map(samples.map(([run, id]) => [run, this.isReplay ? this.#stateOf(run, id) : this.known.state(id)]));
   }
 
   /** And as far as all is known. */
   whole() {
-    return new Map([...this.known.samples(this.heat)].map(([run, id]) => [run, this.known.trace(id)]));
+    return new Map([...this.known.samples(this.heat)].map(([run, id]) => [run, this.known.state(id)]));
   }
 
   /** Whether all of these runs are here to their end, so that it can be replayed. */

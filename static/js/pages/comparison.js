@@ -81,7 +81,7 @@ function lookAtLatest() {
     return;
   }
   const shown = known.samples(view.heat).get(view.run), isLatest = known.latest === view.heat && known.latestRun === view.run;
-  if (isLatest || (shown && !known.trace(shown).reason)) return;
+  if (isLatest || (shown && !known.state(shown).reason)) return;
   chooseRun(known.latestRun);
   look(known.latest);
 }
@@ -187,9 +187,9 @@ function drawRace() {
 function drawLanes(found, lengths) {
   if (page.is_loaded) return race.draw(moment.clock);
   race.draw(found, lengths);
-  const alone = tokensPerSecond(found.get(runs[0].baseline) ?? known.trace(""));
+  const alone = tokensPerSecond(found.get(runs[0].baseline) ?? known.state(""));
   for (const lane of race.lanes) {
-    const speed = tokensPerSecond(found.get(lane.run.number) ?? known.trace(""));
+    const speed = tokensPerSecond(found.get(lane.run.number) ?? known.state(""));
     say(lane.numbers.gain, speed && alone ? `${(speed / alone).toFixed(2)}×` : "");
   }
 }
