@@ -149,7 +149,7 @@ class Comparing:
         before = {(sample.strategy, sample.prompt, sample.repeat): sample for sample in finished}
         measurement.remember(before.values())
         for group in measurement.schedule():
-            due = [key for key in group if (key.prompt.id, key.repeat) not in order.done_groups]
+            due = [key for key in group if (key.prompt.id, key.repeat) not in order.done_heats]
             samples = [before[which(key)] for key in due if which(key) in before]
             left = [key for key in due if which(key) not in before and which(key) not in self._given_up]
             for stint in stints(self._askable(left)):
@@ -199,7 +199,7 @@ class Comparing:
 
     def _give_up(self, samples: Iterable[SampleId], sentence: str) -> None:
         """Report samples that cannot be decoded, unless that is known or nothing is left to do for them."""
-        fresh = [one for one in samples if one not in self._given_up and one[1:] not in self._order.done_groups]
+        fresh = [one for one in samples if one not in self._given_up and one[1:] not in self._order.done_heats]
         self._given_up.update(fresh)
         if fresh:
             self._emit(Broke(fresh, sentence))

@@ -32,8 +32,8 @@ class ToCompare(PairOrder):
     pair: LocalPair | None  # type: ignore[assignment]  # None: servers run alone
     choices: Sequence[Choice]
     repeats: int
-    done_groups: frozenset[tuple[str, int]] = frozenset()  # prompt's id and repeat: nothing is left to do for these
-    finished: Sequence[SampleResult] = ()  # of the prompts of other groups, decoded before, by any attempt
+    done_heats: frozenset[tuple[str, int]] = frozenset()  # prompt's id and repeat: nothing is left to do for these
+    finished: Sequence[SampleResult] = ()  # of other heats, decoded before, by any attempt
     given_up: frozenset[SampleId] = frozenset()  # these broke, and are not tried again
     prices: Mapping[str, Any] = field(default_factory=dict)  # of its classifiers, as an earlier engine weighed them
     servers: Reach = NO_SERVERS  # those that the choices name

@@ -68,9 +68,9 @@ class ComparisonRows:
         audited = self._finished().filter(~Q(numbers__audit=None) & Q(numbers__has_key="audit"))
         ended = Counter((name, repeat - 1) for name, repeat in audited.values_list("prompt__name", "repeat"))
         ended.update((name, repeat) for _, name, repeat in self.broken)
-        groups = [(name, repeat) for repeat in range(self.comparison.repeats) for name in self.prompts]
-        done_groups = {group for group in groups if ended[group] >= len(self.runs)}
-        if len(done_groups) == len(groups):
+        heats = [(name, repeat) for repeat in range(self.comparison.repeats) for name in self.prompts]
+        done_heats = {heat for heat in heats if ended[heat] >= len(self.runs)}
+        if len(done_heats) == len(heats):
             return None
         return self._order_class(
             pair=self.attempt.local_pair(pair, self._classifiers()) if (pair := self.comparison.pair) else None,
@@ -78,8 +78,8 @@ class ComparisonRows:
             choices=[run.choice for run in self.runs.values()],
             sampling=Sampling.from_dict(self.comparison.sampling),
             repeats=self.comparison.repeats,
-            done_groups=frozenset(done_groups),
-            finished=self._results_needed(done_groups),
+            done_heats=frozenset(done_heats),
+            finished=self._results_needed(done_heats),
             given_up=frozenset(self.broken),
             prices=self.comparison.prices,
             servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
@@ -166,9 +166,9 @@ class ComparisonRows:
         self.samples = {(row.run.label, row.prompt.name, row.repeat - 1): row for row in rows}
         self.attempt.progress(len(self.samples), len(self.runs) * len(self.prompts) * self.comparison.repeats)
 
-    def _results_needed(self, done_groups: set[tuple[str, int]]) -> list[SampleResult]:
+    def _results_needed(self, done_heats: set[tuple[str, int]]) -> list[SampleResult]:
         followed = {(follows, repeat) for follows in self._followed() for repeat in range(self.comparison.repeats)}
-        needed = {which for which in self.samples if which[1:] not in done_groups or which[1:] in followed}
+        needed = {which for which in self.samples if which[1:] not in done_heats or which[1:] in followed}
         wanted = [row.pk for which, row in self.samples.items() if which in needed]
         return [sample_from_dict(row.numbers) for row in Sample.objects.filter(pk__in=wanted)]
 
