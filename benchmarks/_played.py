@@ -41,7 +41,7 @@ class Played:
         self.samples: dict[str, Any] = {}
 
     def run(self, decode: Callable[[Any, Say], None]) -> None:
-        """Run the comparison. `decode` gets the order and a callback for its reports; the last report is None."""
+        """Run the comparison. `decode` gets the order and a callback for its replies; the last reply is None."""
         from webapp.jobs import services as jobs
         from worker.attempt import Attempt
         from worker.jobs.comparison.rows import ComparisonRows
@@ -50,15 +50,15 @@ class Played:
 
         while (job := jobs.claim(worker="bench", queues=["cpu"])) != self.row.job:
             jobs.succeed(job=job)  # jobs that inspect the starter's models
-        pulse, reports = Pulse(lambda: None), queue.Queue()
+        pulse, replies = Pulse(lambda: None), queue.Queue()
         pulse.start()
         with pulse.holding(job) as hold:
             work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())))
             order = work.order()
             work.note(PairLoaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
-            threading.Thread(target=decode, args=(order, reports.put)).start()
-            while (report := reports.get()) is not None:
-                work.note(report)
+            threading.Thread(target=decode, args=(order, replies.put)).start()
+            while (reply := replies.get()) is not None:
+                work.note(reply)
             self.samples = {str(sample.pk): which for which, sample in work.samples.items()}
             self.prompts = [prompt.id for prompt in order.prompts]
             self.runs = {run.number: label for label, run in work.runs.items()}

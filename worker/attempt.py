@@ -20,12 +20,12 @@ from worker.disk import DISK_FULL, NotNow, tells_of_full_disk
 from worker.engine_process import EngineDied, EngineProcess
 from worker.materials import NotHere
 from worker.memory import OverLimit, limit
-from worker.messages import AtWork, Ended, Failed, JobProgress, LocalPair, Order, Report
+from worker.messages import AtWork, Ended, Failed, JobProgress, LocalPair, Order, Reply
 from worker.pulse import Hold
 from worker.spent import OverTime, ProcessTime
 
 T = TypeVar("T")
-R = TypeVar("R", bound=Report)
+R = TypeVar("R", bound=Reply)
 WRITE_EVERY = 0.2  # s: each round's worth of progress need not be written
 EPOCHS_A_LINE = 10
 MIB = 2**20
@@ -50,22 +50,22 @@ class Attempt:
         """Read or write the database. While it is away, try again, as long as the job is ours."""
         return database.insist(self.hold, access)
 
-    def reports(self, order: Order) -> Iterator[Report]:
-        """Have the engine carry out an order. Write down how far it is, and yield its other reports."""
+    def replies(self, order: Order) -> Iterator[Reply]:
+        """Have the engine carry out an order. Write down how far it is, and yield its other replies."""
         try:
-            for report in reports_on(self.hold, self.engine, order):
-                if isinstance(report, JobProgress):
-                    self.record(report)
+            for reply in replies_to(self.hold, self.engine, order):
+                if isinstance(reply, JobProgress):
+                    self.record(reply)
                 else:
-                    yield report
+                    yield reply
         except (EngineDied, OverLimit) as death:
             cause = "memory" if isinstance(death, OverLimit) else "counted" if death.counts else "outside"
             self.insist(lambda: tallies.add(tallies.ENGINE_DEATHS, self.job.kind, cause))
             raise
 
     def answer(self, order: Order, kind: type[R]) -> R:
-        """Have the engine carry out an order, and return its one report of this kind."""
-        [answer] = [report for report in self.reports(order) if isinstance(report, kind)]
+        """Have the engine carry out an order, and return its one reply of this kind."""
+        [answer] = [reply for reply in self.replies(order) if isinstance(reply, kind)]
         return answer
 
     def folder_of(self, model: LanguageModel) -> Path:
@@ -109,26 +109,26 @@ def _sentence(step: JobProgress) -> str:
     return f"{words}, {step.detail}." if step.detail else f"{words}."
 
 
-def reports_on(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Report]:
-    """Give the engine an order and yield its reports, until it ends, it dies, or the worker must put the job down."""
+def replies_to(hold: Hold, engine: EngineProcess, order: Order) -> Iterator[Reply]:
+    """Give the engine an order and yield its replies, until it ends, it dies, or the worker must put the job down."""
     hush(engine)
     engine.submit(order, limit(order.memory()))
     silence = SilenceLimit(engine, order)
     while True:
-        report = engine.receive(0.1)
+        reply = engine.receive(0.1)
         if not hold.may_go_on():
-            yield from _last_words(engine, report)
+            yield from _last_words(engine, reply)
             raise Stopped
-        silence.goes_on() if report is None else silence.ends()
-        match report:
+        silence.goes_on() if reply is None else silence.ends()
+        match reply:
             case None | AtWork():
                 continue
             case Ended():
                 return
             case Failed():
-                raise _refusal(report.code, hold.in_words(report.sentence), order)
+                raise _refusal(reply.code, hold.in_words(reply.sentence), order)
             case _:
-                yield report
+                yield reply
 
 
 class SilenceLimit:
@@ -156,23 +156,23 @@ class SilenceLimit:
 
 
 def hush(engine: EngineProcess) -> None:
-    """Have a busy engine drop its order: nobody listens any more, and its reports must not be taken for the next
+    """Have a busy engine drop its order: nobody listens any more, and its replies must not be taken for the next
     order's."""
     with suppress(EngineDied):
         for _ in _last_words(engine, None) if engine.is_busy else ():
             pass
 
 
-def _last_words(engine: EngineProcess, report: Report | None) -> Iterator[Report]:
+def _last_words(engine: EngineProcess, reply: Reply | None) -> Iterator[Reply]:
     """Ask the engine to cancel, and end it if it does not. An engine that cancels keeps its models."""
     engine.cancel()
     deadline = time.monotonic() + TIME_TO_CANCEL
     while time.monotonic() < deadline:
-        if isinstance(report, (Ended, Failed)):
+        if isinstance(reply, (Ended, Failed)):
             return
-        if report is not None:
-            yield report
-        report = engine.receive(0.05)
+        if reply is not None:
+            yield reply
+        reply = engine.receive(0.05)
     engine.end()
 
 

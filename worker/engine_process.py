@@ -19,7 +19,7 @@ from multiprocessing.connection import Connection
 from webapp.core import logs
 from worker import evidence, gauges, leash
 from worker.memory import LOOK_EVERY, MemoryReader, OverLimit, limit
-from worker.messages import NEXT, Cancel, Ended, Failed, Order, Report, StillHere
+from worker.messages import NEXT, Cancel, Ended, Failed, Order, Reply, StillHere
 from worker.spent import ProcessTime
 
 STILL_HERE_EVERY = 2.0  # s
@@ -73,7 +73,7 @@ class EngineProcess:
     def cancel(self) -> None:
         self._send(Cancel())
 
-    def receive(self, timeout: float) -> Report | None:
+    def receive(self, timeout: float) -> Reply | None:
         """The next thing it says; None when it says nothing in time. Raises EngineDied when it never will again, and
         OverLimit when that is because it took too much memory."""
         try:
@@ -84,9 +84,9 @@ class EngineProcess:
             self._messages.put(None)  # whoever asks again hears the same
             self.is_busy = False
             raise self._excess or self._why_it_died()
-        report: Report = pickle.loads(message)
-        self.is_busy = not isinstance(report, (Ended, Failed))
-        return report
+        reply: Reply = pickle.loads(message)
+        self.is_busy = not isinstance(reply, (Ended, Failed))
+        return reply
 
     def give_up(self, silence: ProcessTime) -> EngineDied:
         """End an engine that hangs, and return the sentence about it. The job did not cause it if somebody has paused

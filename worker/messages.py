@@ -20,7 +20,7 @@ from worker.memory import lengths_of, run_size
 if TYPE_CHECKING:
     from worker.engine.residents import Residents  # loads torch
 
-Emit = Callable[["Report"], None]
+Emit = Callable[["Reply"], None]
 Cancelled = Callable[[], bool]
 NEXT = "\x1e next order"  # line between the engine's outputs in two orders
 
@@ -94,23 +94,23 @@ class Cancel:
 
 @dataclass(frozen=True, slots=True)
 class StillHere:
-    """Sign of life of the worker. An engine that does not hear it for a while ends: nobody would read its reports."""
+    """Sign of life of the worker. An engine that does not hear it for a while ends: nobody would read its replies."""
 
 
 # From the engine -----------------------------------------------------------------------------------------------------
 
 
-class Report:
+class Reply:
     """Message of the engine while it carries out an order."""
 
 
 @dataclass(frozen=True, slots=True)
-class AtWork(Report):
+class AtWork(Reply):
     """Sign of life: the engine works on, and has nothing to tell."""
 
 
 @dataclass(frozen=True, slots=True)
-class PairLoaded(Report):
+class PairLoaded(Reply):
     """The pair is in memory. Says which runner runs each strategy, on which hardware."""
 
     hardware: dict[str, Any]
@@ -123,7 +123,7 @@ class PairLoaded(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class JobProgress(Report):
+class JobProgress(Reply):
     """Progress in this phase, and of a study or a training in samples decoded on the whole."""
 
     phase: str
@@ -136,14 +136,14 @@ class JobProgress(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Found(Report):
+class Found(Reply):
     """Document of a finished study, with its format's name and version."""
 
     document: Mapping[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class Failed(Report):
+class Failed(Reply):
     """The order cannot be carried out."""
 
     sentence: str
@@ -151,5 +151,5 @@ class Failed(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Report):
+class Ended(Reply):
     """The order is carried out, or was cancelled."""

@@ -14,7 +14,7 @@ from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study
 from worker.attempt import Attempt
 from worker.database import storable
-from worker.messages import Found, LocalPair, PairOrder, Report
+from worker.messages import Found, LocalPair, PairOrder, Reply
 
 
 def study_of(attempt: Attempt) -> Study:
@@ -32,13 +32,13 @@ def shared_fields(
     return attempt.local_pair(study.pair, classifiers), prompts, Sampling.from_dict(study.sampling)
 
 
-def run(attempt: Attempt, order: PairOrder, on_report: Callable[[Report], None] = lambda report: None) -> None:
-    """`on_report` gets what the engine makes on the way to the document."""
-    for report in attempt.reports(order):
-        if isinstance(report, Found):
-            _finish(attempt, storable(dict(report.document)))
+def run(attempt: Attempt, order: PairOrder, on_reply: Callable[[Reply], None] = lambda reply: None) -> None:
+    """`on_reply` gets what the engine makes on the way to the document."""
+    for reply in attempt.replies(order):
+        if isinstance(reply, Found):
+            _finish(attempt, storable(dict(reply.document)))
         else:
-            on_report(report)
+            on_reply(reply)
 
 
 def _finish(attempt: Attempt, document: dict[str, Any]) -> None:

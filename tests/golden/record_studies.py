@@ -22,7 +22,7 @@ from worker.jobs.papers import DrawFigures
 from worker.jobs.plan import MakePlan
 from worker.jobs.projection import Project
 from worker.jobs.training import Train
-from worker.messages import Found, LocalPair, Report
+from worker.messages import Found, LocalPair, Reply
 
 ROOT = Path(__file__).parents[2]
 WHERE = Path(__file__).with_name("studies.json")
@@ -35,14 +35,14 @@ def prompts(split: str, count: int) -> list[PromptItem]:
     return [p for p in read_prompts(path.read_text(encoding="utf-8"), path.name) if p.split == split][:count]
 
 
-def found(reports: list[Report]) -> dict[str, Any]:
-    [document] = [dict(report.document) for report in reports if isinstance(report, Found)]
+def found(replies: list[Reply]) -> dict[str, Any]:
+    [document] = [dict(reply.document) for reply in replies if isinstance(reply, Found)]
     return {**document, "hardware": {"device_name": "a machine", "threads": 1, "dtype": "float32", "torch": "2"}}
 
 
 def main() -> None:
     set_threads(1)
-    residents, said = Residents(), list[Report]()
+    residents, said = Residents(), list[Reply]()
     models = ROOT / "starter" / "pair"
     with tempfile.TemporaryDirectory() as folder:
         local = LocalPair(models / "target", models / "draft", "cpu", {})

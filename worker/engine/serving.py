@@ -17,7 +17,7 @@ from decoding.errors import DrafthouseError
 from decoding.models.devices import give_back, is_lost, set_threads, usual_threads
 from webapp.core import logs
 from worker.engine.residents import Residents
-from worker.messages import NEXT, AtWork, Cancel, Emit, Ended, Failed, Order, Report, StillHere
+from worker.messages import NEXT, AtWork, Cancel, Emit, Ended, Failed, Order, Reply, StillHere
 
 logger = logging.getLogger("drafthouse.engine")
 AT_WORK_EVERY = 2.0  # s
@@ -25,15 +25,15 @@ SILENCE = 15.0  # s without a word from the worker: it is gone or frozen, and it
 
 
 class Sender:
-    """Sends reports, from the thread that decodes and from the one that sends traces."""
+    """Sends replies, from the thread that decodes and from the one that sends traces."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
         self._lock = threading.Lock()
 
-    def emit(self, report: Report) -> None:
+    def emit(self, reply: Reply) -> None:
         with self._lock:
-            self._connection.send(report)
+            self._connection.send(reply)
 
 
 class Receiver(threading.Thread):

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.errors import DrafthouseError
 from webapp.registry.kinds import CHECK_ENDPOINT
-from worker.messages import Cancelled, Emit, Order, Report
+from worker.messages import Cancelled, Emit, Order, Reply
 from worker.servers import opened, servers_asked
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class CheckEndpoint(Order):
 
 
 @dataclass(frozen=True, slots=True)
-class Examined(Report):
+class Examined(Reply):
     model: str
     findings: Sequence[dict[str, str]]
 

@@ -12,7 +12,7 @@ from decoding.models.folder import inspect
 from webapp.registry.kinds import CHECK_MODEL
 from worker.disk import NotNow
 from worker.engine_process import EngineDied
-from worker.messages import Cancelled, Emit, JobProgress, Order, Report
+from worker.messages import Cancelled, Emit, JobProgress, Order, Reply
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -57,7 +57,7 @@ class CheckModel(Order):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked(Report):
+class Checked(Reply):
     facts: dict[str, object]
 
 

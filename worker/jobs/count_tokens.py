@@ -13,7 +13,7 @@ from decoding.models.folder import inspect
 from decoding.prompts.chat.renderer import Renderer
 from decoding.prompts.prompt import PromptItem
 from webapp.registry.kinds import COUNT_TOKENS
-from worker.messages import Cancelled, Emit, Order, Report
+from worker.messages import Cancelled, Emit, Order, Reply
 
 if TYPE_CHECKING:
     from decoding.models.checkpoints import LoadedTokenizer
@@ -41,7 +41,7 @@ class CountTokens(Order):
 
 
 @dataclass(frozen=True, slots=True)
-class TokensCounted(Report):
+class TokensCounted(Reply):
     lengths: Sequence[int]
     contexts: tuple[int | None, int | None]  # what target and draft can hold, where they say so
 

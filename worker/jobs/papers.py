@@ -16,7 +16,7 @@ from decoding.papers.shelf import Shelf
 from webapp.studies.kinds import PAPERS
 from worker import noise
 from worker.gpus import describe
-from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Report
+from worker.messages import Cancelled, Emit, Found, LocalPair, PairOrder, Reply
 
 if TYPE_CHECKING:
     from webapp.registry.models import LanguageModel
@@ -66,7 +66,7 @@ class DrawFigures(PairOrder):
 
 
 @dataclass(frozen=True, slots=True)
-class PieceFinished(Report):
+class PieceFinished(Reply):
     """A piece of evidence or a figure is finished."""
 
     name: str
@@ -74,7 +74,7 @@ class PieceFinished(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class FigureDrawn(Report):
+class FigureDrawn(Reply):
     """A figure is there: drawn just now or by an earlier attempt, or it lacks something."""
 
     figure: Mapping[str, Any]
@@ -93,10 +93,10 @@ def work(attempt: Attempt) -> None:
     kept = attempt.insist(lambda: services.kept(job=attempt.job, made_of=evidence))
     order = DrawFigures(pair, prompts, sampling, Shelf(kept))
 
-    def keep(report: Report) -> None:
-        if isinstance(report, PieceFinished):
-            part = storable(report.data)
-            attempt.insist(lambda: services.keep(job=attempt.job, name=report.name, data=part))
+    def keep(reply: Reply) -> None:
+        if isinstance(reply, PieceFinished):
+            part = storable(reply.data)
+            attempt.insist(lambda: services.keep(job=attempt.job, name=reply.name, data=part))
 
     studies.run(attempt, order, keep)
 

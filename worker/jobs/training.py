@@ -12,7 +12,7 @@ from decoding.dice.sampling import Sampling
 from decoding.disco.cards import OURS, SOURCES
 from decoding.prompts.prompt import first_turns
 from webapp.studies.kinds import TRAINING
-from worker.messages import Cancelled, Emit, PairOrder, Report
+from worker.messages import Cancelled, Emit, PairOrder, Reply
 
 if TYPE_CHECKING:
     from worker.attempt import Attempt
@@ -73,7 +73,7 @@ class Train(PairOrder):
 
 
 @dataclass(frozen=True, slots=True)
-class Trained(Report):
+class Trained(Reply):
     """The classifier lies where it was ordered to, its card beside it."""
 
 

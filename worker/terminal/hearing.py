@@ -1,4 +1,4 @@
-"""Reports of a comparison in the terminal: printed as they come, and kept for its document and trace."""
+"""Replies of a comparison in the terminal: printed as they come, and kept for its document and trace."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from worker.jobs.comparison.messages import (
     Weighed,
     called,
 )
-from worker.messages import JobProgress, PairLoaded, Report
+from worker.messages import JobProgress, PairLoaded, Reply
 from worker.terminal.arguments import Arguments
 from worker.terminal.ending import Interrupt
 from worker.terminal.progress import ProgressLines, described, say
@@ -55,22 +55,22 @@ class Heard:
         self._began = 0.0  # when the first sample did
         self._reasons = 0
 
-    def emit(self, report: Report) -> None:
-        match report:
+    def emit(self, reply: Reply) -> None:
+        match reply:
             case JobProgress():
-                self._step(report)
+                self._step(reply)
             case PairLoaded():
-                self._loaded(report)
+                self._loaded(reply)
             case Tuned() | Weighed():
-                self._warmed_up(report)
+                self._warmed_up(reply)
             case Began():
                 self._begin()
             case SampleDecoded():
-                self._decoded(report.sample)
+                self._decoded(reply.sample)
             case Broke():
-                self._broke(report)
+                self._broke(reply)
             case Audited() | TracesGrown():
-                self._keep(report)
+                self._keep(reply)
 
     def close(self) -> None:
         self._lines.close()
@@ -122,25 +122,25 @@ class Heard:
         if found.trouble:
             say(found.trouble)
 
-    def _keep(self, report: Audited | TracesGrown) -> None:
-        if isinstance(report, Audited):
-            self.samples += report.samples
+    def _keep(self, reply: Audited | TracesGrown) -> None:
+        if isinstance(reply, Audited):
+            self.samples += reply.samples
         if self._trace:
-            self._trace.hear(report)
+            self._trace.hear(reply)
 
     def _decoded(self, sample: SampleResult) -> None:
         self._decoded_count += 1
         self._tokens += sample.count
         self._show(f"{self._tokens / (time.monotonic() - self._began):.0f} tokens/s, {sample.strategy}")
 
-    def _broke(self, report: Broke) -> None:
-        self.why = self.why or report.sentence
-        self.left_out += report.samples
+    def _broke(self, reply: Broke) -> None:
+        self.why = self.why or reply.sentence
+        self.left_out += reply.samples
         self._reasons += 1
         self._lines.close()
         if self._reasons <= NAMED:
-            whose = f"{called(report.samples[0])}: " if len(report.samples) == 1 else ""
-            say(f"Left out: {whose}{report.sentence}")
+            whose = f"{called(reply.samples[0])}: " if len(reply.samples) == 1 else ""
+            say(f"Left out: {whose}{reply.sentence}")
 
 
 class TraceFile:
@@ -151,11 +151,11 @@ class TraceFile:
         self._file = file
         self._pending: defaultdict[SampleId, list[Event]] = defaultdict(list)
 
-    def hear(self, report: Audited | TracesGrown) -> None:
-        if isinstance(report, Audited):
+    def hear(self, reply: Audited | TracesGrown) -> None:
+        if isinstance(reply, Audited):
             self._write()
         else:
-            for grew in report.traces:
+            for grew in reply.traces:
                 self._pending[grew.which] += grew.events
 
     def _write(self) -> None:

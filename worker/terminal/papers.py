@@ -16,7 +16,7 @@ from decoding.papers.figures import FIGURES
 from decoding.papers.files import FILES
 from decoding.papers.shelf import Shelf
 from worker.jobs.papers import DrawFigures, FigureDrawn
-from worker.messages import Report
+from worker.messages import Reply
 from worker.terminal.bench import Bench, parser_of, read_recorded
 from worker.terminal.files import BadOutput, require_folder, whole_file
 from worker.terminal.guarded import command
@@ -44,7 +44,7 @@ def run(argv: Sequence[str]) -> None:
     shelf = FolderShelf(args.out / KEPT, _recipe(bench))
 
     order = DrawFigures(bench.pair, bench.prompts, bench.sampling, shelf, [figure.slug for figure in args.figures])
-    found = carry_out(order, bench, on_report=partial(_on_report, args.out))
+    found = carry_out(order, bench, on_reply=partial(_on_reply, args.out))
     facts = {**found, **_facts(bench)}
     _write(args.out, "papers.json", json.dumps(facts, indent=1))
     print(f"\nData, and scripts that draw the figures with matplotlib, are in {args.out}.")
@@ -52,10 +52,10 @@ def run(argv: Sequence[str]) -> None:
         print(f"Noisy: {found['noise']} Measured points need a quiet machine.")
 
 
-def _on_report(out: Path, report: Report) -> None:
+def _on_reply(out: Path, reply: Reply) -> None:
     """Print a figure, and write its files if it could be drawn."""
-    if isinstance(report, FigureDrawn):
-        figure = report.figure
+    if isinstance(reply, FigureDrawn):
+        figure = reply.figure
         print(described(figure))
         for ending, make in FILES.items() if not figure["needs"] else ():
             _write(out, f"{figure['slug']}.{ending}", make(figure))

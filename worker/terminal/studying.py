@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from typing import Any
 
 from decoding.errors import Cancelled
-from worker.messages import Found, JobProgress, PairLoaded, PairOrder, Report
+from worker.messages import Found, JobProgress, PairLoaded, PairOrder, Reply
 from worker.terminal.bench import Bench
 from worker.terminal.ending import Interrupt
 from worker.terminal.guarded import allow
@@ -18,14 +18,14 @@ from worker.terminal.progress import ProgressLines, described, say
 def carry_out(
     order: PairOrder,
     bench: Bench,
-    on_report: Callable[[Report], None] = lambda report: None,
+    on_reply: Callable[[Reply], None] = lambda reply: None,
 ) -> dict[str, Any]:
-    """Return the document that the order makes. `on_report` gets what else it makes on the way. Ctrl-C ends it after
+    """Return the document that the order makes. `on_reply` gets what else it makes on the way. Ctrl-C ends it after
     the step in hand, and a second one at once."""
     from worker.engine.residents import Residents  # loads torch: slips are told before that
 
     make_ready(bench, order.memory())
-    listener = Listener(bench.material.name, interrupt := Interrupt(), on_report)
+    listener = Listener(bench.material.name, interrupt := Interrupt(), on_reply)
     with interrupt, suppress(Cancelled), closing(listener):
         order.carry_out(Residents(), listener.emit, interrupt)
     if interrupt.is_asked:
@@ -36,25 +36,25 @@ def carry_out(
 class Listener:
     """Shows the steps of a job in the terminal and keeps its document."""
 
-    def __init__(self, name: str, interrupt: Interrupt, on_report: Callable[[Report], None]) -> None:
+    def __init__(self, name: str, interrupt: Interrupt, on_reply: Callable[[Reply], None]) -> None:
         self.document: dict[str, Any] = {}
-        self._name, self._interrupt, self._on_report = name, interrupt, on_report
+        self._name, self._interrupt, self._on_reply = name, interrupt, on_reply
         self._lines = ProgressLines(sys.stderr)
 
-    def emit(self, report: Report) -> None:
+    def emit(self, reply: Reply) -> None:
         if self._interrupt.is_asked:
             raise KeyboardInterrupt
-        match report:
+        match reply:
             case JobProgress():
-                self._lines.show(report)
+                self._lines.show(reply)
             case PairLoaded():
-                for line in (*described(self._name, report), *filter(None, [report.draft_left_out])):
+                for line in (*described(self._name, reply), *filter(None, [reply.draft_left_out])):
                     say(line)
             case Found():
-                self.document.update(report.document)
+                self.document.update(reply.document)
             case _:
                 self._lines.close()
-                self._on_report(report)
+                self._on_reply(reply)
 
     def close(self) -> None:
         self._lines.close()

@@ -26,7 +26,7 @@ from worker import gauges
 from worker.engine_process import EngineProcess
 from worker.job_loop import JobLoop
 from worker.jobs.comparison.messages import SampleDecoded
-from worker.messages import JobProgress, Order, Report
+from worker.messages import JobProgress, Order, Reply
 
 WHOLE = (SampleDecoded, JobProgress)
 
@@ -39,9 +39,9 @@ class Stage(EngineProcess):
         super().__init__()
         self._left, self._action, self._awaited = 0, None, WHOLE
 
-    def after(self, samples: int, action: Callable[[], Any], awaited: tuple[type[Report], ...] = WHOLE) -> None:
+    def after(self, samples: int, action: Callable[[], Any], awaited: tuple[type[Reply], ...] = WHOLE) -> None:
         """From the next order on, stop it when so many more samples are decoded, or steps of a study done, or other
-        reports were said. When they are written down, do the deed. It goes on when it is told to, or to cancel."""
+        replies were said. When they are written down, do the deed. It goes on when it is told to, or to cancel."""
         self._left, self._action, self._awaited = samples, action, awaited
 
     def go_on(self) -> None:
@@ -51,15 +51,15 @@ class Stage(EngineProcess):
     def submit(self, order: Order, allowed: int | None = None) -> None:
         super().submit(Staged(order, self._awaited, self._left) if self._action else order, allowed)
 
-    def receive(self, timeout: float) -> Report | None:
-        if self._action and not self._left:  # whoever asks for the next report has written down all before it
+    def receive(self, timeout: float) -> Reply | None:
+        if self._action and not self._left:  # whoever asks for the next reply has written down all before it
             until(lambda: gauges.is_stopped(self.pid), "the engine to stop itself")
             action, self._action = self._action, None
             action()
-        report = super().receive(timeout)
-        if self._action and is_awaited(report, self._awaited):
+        reply = super().receive(timeout)
+        if self._action and is_awaited(reply, self._awaited):
             self._left -= 1
-        return report
+        return reply
 
     def cancel(self) -> None:
         self.go_on()

@@ -9,15 +9,15 @@ from threading import Event
 from typing import TYPE_CHECKING
 
 from worker.jobs.comparison.messages import SampleDecoded
-from worker.messages import AtWork, Cancelled, Emit, Order, Report
+from worker.messages import AtWork, Cancelled, Emit, Order, Reply
 
 if TYPE_CHECKING:
     from worker.engine.residents import Residents
 
 
-def is_awaited(report: Report | None, awaited: tuple[type[Report], ...]) -> bool:
-    """Whether the report counts. A comparison's steps come before its samples and do not."""
-    return isinstance(report, awaited) and getattr(report, "whole", ()) is not None
+def is_awaited(reply: Reply | None, awaited: tuple[type[Reply], ...]) -> bool:
+    """Whether the reply counts. A comparison's steps come before its samples and do not."""
+    return isinstance(reply, awaited) and getattr(reply, "whole", ()) is not None
 
 
 @dataclass
@@ -28,10 +28,10 @@ class LosesItsGpu(Order):
     left: int
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        def emit_or_fail(report: Report) -> None:
-            emit(report)
-            self.left -= isinstance(report, SampleDecoded)
-            if isinstance(report, SampleDecoded) and not self.left:
+        def emit_or_fail(reply: Reply) -> None:
+            emit(reply)
+            self.left -= isinstance(reply, SampleDecoded)
+            if isinstance(reply, SampleDecoded) and not self.left:
                 import torch  # only the engine loads it
 
                 raise torch.AcceleratorError("CUDA error: an illegal memory access was encountered")
@@ -41,16 +41,16 @@ class LosesItsGpu(Order):
 
 @dataclass
 class Staged(Order):
-    """Order at whose chosen report the engine stops itself: until a signal from outside arrives, it may be through."""
+    """Order at whose chosen reply the engine stops itself: until a signal from outside arrives, it may be through."""
 
     order: Order
-    awaited: tuple[type[Report], ...]
-    left: int  # reports until then
+    awaited: tuple[type[Reply], ...]
+    left: int  # replies until then
 
     def carry_out(self, residents: Residents, emit: Emit, cancelled: Cancelled) -> None:
-        def emit_and_stop(report: Report) -> None:
-            emit(report)
-            if is_awaited(report, self.awaited):
+        def emit_and_stop(reply: Reply) -> None:
+            emit(reply)
+            if is_awaited(reply, self.awaited):
                 self.left -= 1
                 if not self.left:
                     signal.raise_signal(signal.SIGSTOP)

@@ -8,7 +8,7 @@ import pytest
 
 from tests.machines.worker.orders import AtRounds, Silent
 from webapp.jobs.models import Job
-from worker.attempt import reports_on
+from worker.attempt import replies_to
 from worker.engine_process import EngineDied, EngineProcess
 from worker.messages import AtWork, Ended
 from worker.pulse import Hold
@@ -26,7 +26,7 @@ def end_of(engine: EngineProcess) -> EngineDied:
     """Have an engine do nothing, and lose patience with it."""
     engine.patience = 1.0
     with pytest.raises(EngineDied, match="said nothing for") as death:
-        list(reports_on(Hold(Job()), engine, Silent()))
+        list(replies_to(Hold(Job()), engine, Silent()))
     return death.value
 
 
@@ -55,8 +55,8 @@ def test_a_loop_that_goes_on_is_a_sign_of_life_that_no_job_is_told_and_an_engine
     own.submit(AtRounds(3))
     said = []
     while not said or not isinstance(said[-1], Ended):
-        said += [report for report in [own.receive(1.0)] if report]
-    assert [type(report) for report in said] == [AtWork, Ended]
-    assert list(reports_on(Hold(Job()), own, AtRounds(3))) == []
+        said += [reply for reply in [own.receive(1.0)] if reply]
+    assert [type(reply) for reply in said] == [AtWork, Ended]
+    assert list(replies_to(Hold(Job()), own, AtRounds(3))) == []
     death = end_of(own)
     assert death.counts and "A line of this order." not in str(death), "what it said last is of the order in hand"

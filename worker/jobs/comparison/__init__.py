@@ -34,8 +34,8 @@ def work(attempt: Attempt) -> None:
     try:
         while order := attempt.insist(rows.order):
             try:
-                for report in attempt.reports(order):
-                    rows.note(report)
+                for reply in attempt.replies(order):
+                    rows.note(reply)
             except EngineDied as death:
                 rows.engine_died(death)
     finally:

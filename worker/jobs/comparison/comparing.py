@@ -1,4 +1,4 @@
-"""Run a comparison. Whoever asked hears the reports of `messages`."""
+"""Run a comparison. Whoever asked hears the replies of `messages`."""
 
 from __future__ import annotations
 

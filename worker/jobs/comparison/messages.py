@@ -10,7 +10,7 @@ from decoding.backends.contestants.servers.endpoint import Reach
 from decoding.choice import Choice
 from decoding.measure.sample import SampleResult
 from decoding.trace.events import Event
-from worker.messages import LocalPair, PairOrder, Report
+from worker.messages import LocalPair, PairOrder, Reply
 
 NO_SERVERS = Reach()
 
@@ -45,7 +45,7 @@ class ToCompare(PairOrder):
 
 
 @dataclass(frozen=True, slots=True)
-class Weighed(Report):
+class Weighed(Reply):
     """Prices of the comparison's classifiers, by name: every sample uses them."""
 
     prices: Mapping[str, Any]
@@ -53,14 +53,14 @@ class Weighed(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Tuned(Report):
+class Tuned(Reply):
     """The hardware of `PairLoaded`, with what the warm-up has chosen on it."""
 
     hardware: dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Began(Report):
+class Began(Reply):
     """The engine begins to decode this sample. If the engine dies, the sample is lost."""
 
     which: SampleId
@@ -78,14 +78,14 @@ class Grew:
 
 
 @dataclass(frozen=True, slots=True)
-class TracesGrown(Report):
+class TracesGrown(Reply):
     """More of the traces of all samples that are being decoded."""
 
     traces: Sequence[Grew]
 
 
 @dataclass(frozen=True, slots=True)
-class SampleDecoded(Report):
+class SampleDecoded(Reply):
     """A sample is complete; all of its trace was sent before this."""
 
     sample: SampleResult
@@ -93,7 +93,7 @@ class SampleDecoded(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Broke(Report):
+class Broke(Reply):
     """Samples cannot be decoded, all for one reason."""
 
     samples: Sequence[SampleId]
@@ -101,7 +101,7 @@ class Broke(Report):
 
 
 @dataclass(frozen=True, slots=True)
-class Audited(Report):
+class Audited(Reply):
     """The samples of a whole group, each compared with autoregressive's."""
 
     samples: Sequence[SampleResult]

@@ -36,7 +36,7 @@ from worker.jobs.comparison.messages import (
     Weighed,
     called,
 )
-from worker.messages import PairLoaded, Report
+from worker.messages import PairLoaded, Reply
 from worker.servers import local_pids, servers_asked
 
 MOST_DEATHS = 3  # of the engine, with no sample finished in between
@@ -85,33 +85,33 @@ class ComparisonRows:
             servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
         )
 
-    def note(self, report: Report) -> None:
-        match report:
+    def note(self, reply: Reply) -> None:
+        match reply:
             case PairLoaded() | Tuned():
-                self._begin_on({"drafthouse": version(), **report.hardware})
+                self._begin_on({"drafthouse": version(), **reply.hardware})
             case Weighed():
-                self._keep_prices(report)
+                self._keep_prices(reply)
             case TracesGrown():
-                self.attempt.insist(lambda: self._append(report))
-                self.attempt.hold.stored_event(min(grew.since_ns for grew in report.traces))
+                self.attempt.insist(lambda: self._append(reply))
+                self.attempt.hold.stored_event(min(grew.since_ns for grew in reply.traces))
             case Audited():
-                self.attempt.insist(lambda: self._audit(report))
+                self.attempt.insist(lambda: self._audit(reply))
             case Began() | SampleDecoded() | Broke():
-                self._note_sample(report)
+                self._note_sample(reply)
 
-    def _note_sample(self, report: Began | SampleDecoded | Broke) -> None:
-        match report:
+    def _note_sample(self, reply: Began | SampleDecoded | Broke) -> None:
+        match reply:
             case Began():
-                self._under_way[report.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
-                self.samples[report.which] = self.attempt.insist(lambda: self._begin(report.which))
+                self._under_way[reply.which], self._has_begun = noise.mark(self.attempt.engine.pid, self._beside), True
+                self.samples[reply.which] = self.attempt.insist(lambda: self._begin(reply.which))
             case SampleDecoded():
-                self.attempt.insist(lambda: self._finish(report))
+                self.attempt.insist(lambda: self._finish(reply))
             case Broke():
-                for which in report.samples:
+                for which in reply.samples:
                     self._under_way.pop(which, None)
-                    self.broken[which] = report.sentence
-                others = f" and {more} more samples" if (more := len(report.samples) - 1) else ""
-                self._note(f"{called(report.samples[0])}{others}: {report.sentence}")
+                    self.broken[which] = reply.sentence
+                others = f" and {more} more samples" if (more := len(reply.samples) - 1) else ""
+                self._note(f"{called(reply.samples[0])}{others}: {reply.sentence}")
 
     def _begin_on(self, hardware: Mapping[str, object]) -> None:
         self.attempt.insist(lambda: comparisons.begin(job=self.job, hardware=hardware))
