@@ -50,15 +50,14 @@ def report(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     found = list(finished.values_list("numbers", "device", "noise", "run__label"))
     samples = [sample_from_dict(numbers) for numbers, _, _, _ in found]
     devices = sorted({device for _, device, _, _ in found})
-    runner = ", ".join(devices)
     objective = Objective(**comparison.slo)
-    runners = {run.label: runner for run in runs}
+    ran_on = {run.label: ", ".join(devices) for run in runs}
     hardware = comparison.hardware.get("by_strategy", {})
     judged = summary.judge(
         choices, samples, baseline, stage=_stage(comparison), noises=[noise for _, _, noise, _ in found]
     )
     rows = summary.report(
-        choices, runners, samples, baseline, objective, prices=comparison.prices, hardware=hardware, judged=judged
+        choices, ran_on, samples, baseline, objective, prices=comparison.prices, hardware=hardware, judged=judged
     )
     base = judged.base
     _add_names(rows, choices)
@@ -119,8 +118,8 @@ def names_of(labels: Iterable[str]) -> dict[str, str]:
 
 def _needs_none(label: str) -> bool:
     """Whether the strategy runs without a classifier too, so that its name must tell."""
-    spec = STRATEGIES.get(label.partition(":")[0])
-    return spec is not None and JUDGE in spec.params
+    strategy = STRATEGIES.get(label.partition(":")[0])
+    return strategy is not None and JUDGE in strategy.params
 
 
 def pinned(comparison: Comparison, asked: str) -> str:
@@ -164,13 +163,13 @@ def so_far(comparison: Comparison, baseline: str = "") -> dict[str, Any]:
     thousands of samples, nothing but reports would be made."""
     count = Sample.objects.filter(run__comparison=comparison).finished().count()
     if not comparison.job.is_final:
-        count -= count % step(count, comparison.runs.count())
+        count -= count % samples_a_report(count, comparison.runs.count())
     job = comparison.job
     key = f"verdict-2:{DEFINITIONS_VERSION}:{comparison.pk}:{job.attempt}:{job.state}:{count}:{baseline}"
     return cached(key, lambda: report(comparison, baseline), KEPT_SECONDS)
 
 
-def step(samples: int, runs: int) -> int:
+def samples_a_report(samples: int, runs: int) -> int:
     """Number of further samples that make another report: whole prompts, and more of them the longer it has run."""
     prompts = samples // runs
     return runs * 2 ** max(0, prompts.bit_length() - PROMPTS_REPORTED_SINGLY.bit_length())

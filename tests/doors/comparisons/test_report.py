@@ -16,7 +16,7 @@ from decoding.prompts.prompt import read_prompts
 from tests.kit import make
 from tests.kit.comparisons import decoded_at
 from webapp.comparisons.models import Sample
-from webapp.comparisons.report import names_of, report, so_far, step
+from webapp.comparisons.report import names_of, report, samples_a_report, so_far
 from webapp.jobs import services as jobs
 from webapp.registry import prompt_sets
 from webapp.registry import services as registry
@@ -61,7 +61,7 @@ def test_a_report_is_made_of_the_samples_it_counts(by):
 
 
 def test_the_longer_a_comparison_runs_the_rarer_its_report_is_made_anew():
-    made = {count - count % step(count, 5) for count in range(5 * 2000)}
+    made = {count - count % samples_a_report(count, 5) for count in range(5 * 2000)}
     assert sorted(made)[:65] == [5 * prompts for prompts in range(65)]
     assert len(made) < 250  # else 2,000 reports of up to 10,000 samples each
     assert 5 * 2000 - max(made) <= 0.04 * max(made)
