@@ -66,12 +66,12 @@ class Watch:
         is_final = comparison.job.is_final
         is_first = not self._status
         rows = self._rows(comparison)
-        traces = self._traces([sample for sample, _ in rows])
+        events = self._events([sample for sample, _ in rows])
         frames = self._comparison(comparison)
         if rows or is_first:
             since = self.since or comparison.created
             frames.append({"t": "samples", "rows": [row for _, row in rows], "since": since.isoformat()})
-        frames += traces
+        frames += events
         if with_report or is_final:
             frames += self._report(comparison)
         if is_final and not self._unfinished_reading():
@@ -102,7 +102,7 @@ class Watch:
             if is_unseen and sample.pk not in self.complete:
                 self.cursors.setdefault(sample.pk, 0)
 
-    def _traces(self, rows: list[Any]) -> list[Frame]:
+    def _events(self, rows: list[Any]) -> list[Frame]:
         known: dict[UUID, Traced] = {sample.pk: sample for sample in rows}
         missing = [pk for pk in self.cursors if pk not in known]
         known |= Sample.objects.filter(run__comparison_id=self.comparison).only("last_seq").in_bulk(missing)

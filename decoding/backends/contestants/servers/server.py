@@ -248,9 +248,9 @@ class Server:
                 return await stack.enter_async_context(asked)
             except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
                 if "connection.connect_tcp.started" in steps:
-                    raise self._unread(error) from error
+                    raise self._unreadable(error) from error
 
-    def _unread(self, error: Exception) -> ServerFailed:
+    def _unreadable(self, error: Exception) -> ServerFailed:
         """Say why an answer cannot be read. httpcore's words may hold what the server sent."""
         told = self.words.plain(str(error))[:200]
         return ServerFailed(f"What {self.spec.name} answers is not HTTP/1.1, or not whole: {told}.")
@@ -264,7 +264,7 @@ class Server:
                 async for part in parts:
                     yield connection.at_ns, part
         except (httpcore2.NetworkError, httpcore2.RemoteProtocolError) as error:
-            raise self._unread(error) from error
+            raise self._unreadable(error) from error
 
 
 class Events:
