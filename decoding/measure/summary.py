@@ -184,7 +184,7 @@ def report(
     hardware: Mapping[str, str] = MappingProxyType({}),
     judged: RaceResults | None = None,
 ) -> list[dict[str, Any]]:
-    """Rows of all choices, in the order of `choices`. `runners` says in words what ran each label. `prices` are those that
+    """Rows of all choices, in the order of `choices`. `runners` says what ran each label. `prices` are those that
     the run weighed, by the classifier's name. `hardware` states what each label had to itself. `judged` are the
     speed-ups, if they are known already."""
     by_label, devices = _by_label(choices, samples), device_shares(choices, hardware)
