@@ -275,7 +275,7 @@ class Sequence:
             confidence=confidence,
             estimate=estimates,
             stop=draft.stop,
-            source=draft.source,
+            source=draft.origin,
             passes=draft.passes,
             start_ns=self._began,
             end_ns=self._drafted,

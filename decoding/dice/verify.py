@@ -31,7 +31,7 @@ class Draft:
     scores: Tensor | None  # [k, V], what each token was drawn from; None: not drawn, so each is judged as certain
     lookahead: int  # number of tokens asked for
     stop: StopReason
-    source: Origin
+    origin: Origin
     passes: int
     estimates: tuple[float, ...] = ()  # the probability that each token is accepted, if its drafter has one
     backup: Backup = ""

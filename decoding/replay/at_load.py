@@ -47,7 +47,7 @@ class PlayedRun:
     @property
     def hit_rate(self) -> float | None:
         """Share of hits in the verdicts that a prepared draft followed; None if no verdict was."""
-        sources = Counter(one.source for request in self.requests for one in request.rounds)
+        sources = Counter(one.origin for request in self.requests for one in request.rounds)
         asked = sources["hit"] + sources["miss"]
         return sources["hit"] / asked if asked else None
 

@@ -54,7 +54,7 @@ class RoundCounts(NamedTuple):
     drafted: int  # tokens that the target judged
     accepted: int
     passes: int  # of the draft model
-    source: Origin = "none"  # of the draft, if the strategy prepares ahead
+    origin: Origin = "none"  # of the draft, if the strategy prepares ahead
     first_rows: int = 1  # of its first pass
     path: Sequence[int] | None = None  # the accepted places of a tree; None: the draft was none
 
@@ -98,9 +98,9 @@ class TextAtLoad(ABC):
     def accepted(self) -> int:
         """Take the verdict, and return how many drafted tokens it accepts."""
 
-    def settle(self, passes: int, source: Origin = "none") -> None:
+    def settle(self, passes: int, origin: Origin = "none") -> None:
         accepted = self.accepted()
-        self.rounds.append(RoundCounts(self.drafted, accepted, passes, source, self.first_rows, self.path))
+        self.rounds.append(RoundCounts(self.drafted, accepted, passes, origin, self.first_rows, self.path))
         self.at = min(self.end, self.at + accepted + 1)
 
     @property

@@ -203,7 +203,7 @@ def rounds_of(text: Text) -> Rounds:
 
 def rounds_in(played: Played) -> list[Rounds]:
     return [
-        [_round(one.accepted, one.drafted, one.passes, one.source) for one in request.rounds]
+        [_round(one.accepted, one.drafted, one.passes, one.origin) for one in request.rounds]
         for request in played.requests
     ]
 

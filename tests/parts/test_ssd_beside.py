@@ -174,7 +174,7 @@ def test_what_another_exchange_has_overwritten_is_not_waited_for(process: Asking
     for exchange in (first, second, first):
         drafter = SsdDrafter(exchange, recipe(), draft, Clock())
         drafter.prepare([2, 1])
-        assert run_one(drafter.draft_steps([2, 1], 20)).source == "fresh" and not drafter.why_lost
+        assert run_one(drafter.draft_steps([2, 1], 20)).origin == "fresh" and not drafter.why_lost
 
 
 class Killing(Recorder):

@@ -91,8 +91,8 @@ class Clock:
         return self.now
 
 
-def draft(tokens: int, source: Origin = "hit") -> Draft:
-    return Draft((1,) * tokens, torch.empty(tokens, 0), 4, "limit", source, 0)
+def draft(tokens: int, origin: Origin = "hit") -> Draft:
+    return Draft((1,) * tokens, torch.empty(tokens, 0), 4, "limit", origin, 0)
 
 
 def paced(rounds: int, took: int, step: int, tokens: int = 4) -> tuple[Pace, Clock]:

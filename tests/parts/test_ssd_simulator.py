@@ -51,7 +51,7 @@ def test_time_beside_each_other_is_what_the_theorem_says(guessed: float) -> None
     track = thrown(0.75, guessed)
     found = simulate([track], even(4, 5), prices(draft=0.15, step=0.2, opening=0.1), beside=True)
     [request] = found.requests
-    tokens, hits = request.tokens / len(request.rounds), sum(one.source == "hit" for one in request.rounds)
+    tokens, hits = request.tokens / len(request.rounds), sum(one.origin == "hit" for one in request.rounds)
     theory = Speculation(hits / len(request.rounds), tokens, tokens, preparing=0.9, backup=0.6)
     assert found.tokens_per_s_device == pytest.approx(theory.speedup(), rel=0.005)
     assert tokens == pytest.approx(tokens_per_round(0.75, 4), rel=0.03)
@@ -76,7 +76,7 @@ def test_every_price_is_paid_where_it_belongs() -> None:
     assert request.first == pytest.approx(0.5 + 0.3 + 0.04 + 1.0)
     over = 0.84 + 0.03 + 0.1 + 2 * 0.5 - (request.first + 0.02)  # what is left of the second step
     assert request.end - request.first == pytest.approx(0.02 + over + 0.01 + 0.1 + 0.04 + 1.0)
-    assert [one.source for one in request.rounds] == ["fresh", "hit"]
+    assert [one.origin for one in request.rounds] == ["fresh", "hit"]
 
 
 def test_prices_of_preparing_are_read_off_the_rounds_after_the_first() -> None:

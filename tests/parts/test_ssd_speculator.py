@@ -58,7 +58,7 @@ def test_a_verdict_may_come_at_any_moment(steps: int) -> None:
         plain = speculator(SpeculatorSettings(lookahead=4, backup="neural")).begin(text, 30)
         assert answer.tokens == plain.tokens[: len(answer.tokens)] and answer.tokens
         torch.testing.assert_close(answer.scores, plain.scores[: len(answer.tokens)])
-        assert (answer.source == "hit") == (steps >= 2)
+        assert (answer.origin == "hit") == (steps >= 2)
         drafted = answer.tokens
 
 
@@ -69,11 +69,11 @@ def test_a_verdict_that_comes_before_anything_is_prepared_finds_nothing_of_the_r
     drafted = draws.begin(text, 30).tokens
     while draws.step():
         pass
-    for source in ("hit", "miss"):
+    for origin in ("hit", "miss"):
         token = next(token for token in range(12) if token != drafted[1])
         text += [drafted[0], token]
         answer = draws.answer(1, token, 30)
-        assert answer.source == source
+        assert answer.origin == origin
         assert answer.tokens == speculator(SpeculatorSettings(lookahead=4, backup="neural")).begin(text, 30).tokens
         drafted = answer.tokens
 
@@ -158,7 +158,7 @@ def test_where_time_is_left_the_last_tokens_are_read_and_the_next_preparation_op
         [token] = [t for k, t, _ in draws.preparation().branches if k == accepted][:1]
         seen.fed.clear()
         answer, same = (side.answer(accepted, token, 40) for side in (draws, plain))
-        assert answer.source == "hit" and answer.tokens == same.tokens
+        assert answer.origin == "hit" and answer.tokens == same.tokens
         assert draws.step() and seen.fed == []
         plain.step()
         assert draws.preparation().fanout == plain.preparation().fanout

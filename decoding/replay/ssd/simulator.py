@@ -41,7 +41,7 @@ class SimulatedDraft:
     """The draft that is with the target."""
 
     tokens: Sequence[int]  # UNSEEN where only their number is known
-    source: Origin
+    origin: Origin
     backup: Backup
     accepted: int
     refused: int | None  # the first token that the target does not keep
@@ -176,7 +176,7 @@ class SharedRounds:
         self.clock.seconds = began_s + self.costs.beside(verifying_s, preparing_s)
         for text in texts:
             before = text.at
-            text.settle(text.passes + text.prepared, text.sent.source)
+            text.settle(text.passes + text.prepared, text.sent.origin)
             self.clock.seconds += self.costs.chances(text.request.prompt_tokens, before, text.at)
         for text in texts:
             text.first = text.first or self.clock.seconds
@@ -354,24 +354,24 @@ class SimulatedText(TextAtLoad):
         return self.policy.recalibration.corrected(estimate)
 
     def _after_a_miss(self, room: int) -> SimulatedDraft:
-        source: Origin = "miss" if self.preparing else "fresh"
+        origin: Origin = "miss" if self.preparing else "fresh"
         backup, tokens = self.policy.after_a_miss(room)
         if tokens and self.preparing:
             accepted = self.written.agreeing(self.at, tokens)
             refused = tokens[accepted] if accepted < len(tokens) else None
             self.now_s += self.prices.answer
             chances = self.policy.copied_chances(len(tokens)) if backup == "copy" else ()
-            return SimulatedDraft(tokens, source, backup, accepted, refused, chances)
+            return SimulatedDraft(tokens, origin, backup, accepted, refused, chances)
         length = self._length(room, self.policy.prices.waiting)
         self._draft(length)
-        return self._by_model(length, source)
+        return self._by_model(length, origin)
 
-    def _by_model(self, length: int, source: Origin) -> SimulatedDraft:
+    def _by_model(self, length: int, origin: Origin) -> SimulatedDraft:
         accepted = min(length, self.request.record.runs[self.at])
         position = self.at + accepted  # behind the text where a stop string ended it within the draft
         is_refused = accepted < length and position < len(self.written.text)
         refused = self.request.preferred[position][0] if is_refused else None
-        return SimulatedDraft((UNSEEN,) * length, source, "neural" if source == "miss" else "", accepted, refused)
+        return SimulatedDraft((UNSEEN,) * length, origin, "neural" if origin == "miss" else "", accepted, refused)
 
     def _draft(self, tokens: int) -> None:
         """Draft one token after another, while the target waits."""

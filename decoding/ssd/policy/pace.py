@@ -20,7 +20,7 @@ class JudgedDraft(Protocol):
     @property
     def tokens(self) -> Sequence[int]: ...
     @property
-    def source(self) -> Origin: ...
+    def origin(self) -> Origin: ...
     @property
     def backup(self) -> Backup: ...
 
@@ -56,12 +56,12 @@ class Pace:
         """Note a verdict, and the time from its draft to the next question."""
         self._round_ns.add(took_ns)
         self._round_ns_of[len(draft.tokens)].add(took_ns)
-        if draft.source == "hit":
+        if draft.origin == "hit":
             self._tokens_after_hit.add(accepted + 1)
         elif draft.backup in ("", "neural"):
             self._tokens_after_model.add(accepted + 1)
-        if draft.source != "fresh":
-            self._hit_rate.add(draft.source == "hit")
+        if draft.origin != "fresh":
+            self._hit_rate.add(draft.origin == "hit")
 
     @property
     def token_ns(self) -> float:

@@ -127,7 +127,7 @@ class FanOutPlanner:
         return by_fanout(fan, guesses, counts.probabilities(drafted))
 
     def _counts(self, draft: JudgedDraft) -> OutcomeCounts:
-        return self._after_miss if draft.source == "miss" else self._after_hit
+        return self._after_miss if draft.origin == "miss" else self._after_hit
 
     def _fanout(self, counts: OutcomeCounts, branches: int) -> FanOut:
         if self._explicit:

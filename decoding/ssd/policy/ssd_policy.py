@@ -231,7 +231,7 @@ class SsdPolicy:
     def learn_round(self, draft: JudgedDraft, accepted: int, fresh: Sequence[int], took_ns: int) -> None:
         """Learn from the time of a round and from the text that it added, which is in `text` by now."""
         self.pace.note_round(draft, accepted, took_ns)
-        answer = {"hit": HIT, "miss": draft.backup}.get(draft.source)
+        answer = {"hit": HIT, "miss": draft.backup}.get(draft.origin)
         if answer:
             waited_ns = len(draft.tokens) * self.pace.token_ns if answer == MODEL else 0.0
             self._misses.note_round(answer, accepted + 1, took_ns, waited_ns)

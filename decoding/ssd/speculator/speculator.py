@@ -330,14 +330,14 @@ class Speculator:
         """Draft while the target waits: by the model, or after a miss by the backup."""
         current = CurrentDraft()
         backup, tokens = ("", ()) if is_first else self.policy.after_a_miss(room)
-        source: Origin = "fresh" if is_first else "miss"
+        origin: Origin = "fresh" if is_first else "miss"
         if tokens:
             chances = [*self.policy.copied_chances(len(tokens))] if backup == "copy" else []
             current.chain = DraftedChain([*tokens], chances=chances)
             current.chain.stop = "eos" if tokens[-1] in self.recipe.end_tokens else "limit"
         else:
             yield from self._draw_on(current, room)
-        current.draft = self._draft_of(current, source, len(current.rows), backup)
+        current.draft = self._draft_of(current, origin, len(current.rows), backup)
         return current
 
     def _draw_on(self, current: CurrentDraft, room: int) -> Steps[None]:
@@ -364,14 +364,14 @@ class Speculator:
             chain.note(*estimator.one(chain, row.scores, row.preferences, token, best))
         return chain
 
-    def _draft_of(self, current: CurrentDraft, source: Origin, passes: int, backup: Backup = "") -> Draft:
+    def _draft_of(self, current: CurrentDraft, origin: Origin, passes: int, backup: Backup = "") -> Draft:
         chain = current.chain
         return Draft(
             tokens=tuple(chain.tokens),
             scores=current.bent(),
             lookahead=self.policy.lookahead,
             stop=chain.stop or "early",
-            source=source,
+            origin=origin,
             passes=passes,
             estimates=tuple(chain.estimates),
             backup=backup,

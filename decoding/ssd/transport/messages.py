@@ -82,7 +82,7 @@ def _packed(answer: Draft | DrafthouseError, scores: Tensor | None) -> bytes | t
     if isinstance(answer, DrafthouseError):
         return pickle.dumps(answer)
     more = answer.estimates, answer.backup, 0 if scores is None else scores.shape[1]
-    return tuple(answer.tokens), answer.lookahead, answer.stop, answer.source, answer.passes, *more
+    return tuple(answer.tokens), answer.lookahead, answer.stop, answer.origin, answer.passes, *more
 
 
 def unpack_answers(reply: bytearray) -> list[Callable[[Callable[[], Postscript]], Draft]]:
@@ -97,11 +97,11 @@ def _unpacked(packed: Any, rows: Tensor, late: Callable[[], Postscript]) -> Draf
     """Return the draft of a reply. Raises the error that the other side refused with."""
     if isinstance(packed, bytes):
         raise pickle.loads(packed)
-    tokens, lookahead, stop, source, passes, estimates, backup, width = packed
+    tokens, lookahead, stop, origin, passes, estimates, backup, width = packed
     if not tokens:
         return EMPTY
     scores = rows.view(-1, width) if width else None  # without: nobody here needs them, or the tokens were not drawn
-    return Draft(tokens, scores, lookahead, stop, source, passes, estimates, backup=backup, late=late)
+    return Draft(tokens, scores, lookahead, stop, origin, passes, estimates, backup=backup, late=late)
 
 
 def _octets(scores: Tensor) -> bytes:
