@@ -37,7 +37,7 @@ from decoding.choice import Choice, choose
 from decoding.core.load import ONE, Load
 from decoding.measure.crossover import across_loads, load_of
 from decoding.measure.sample import Audit, SampleResult, sample_from_dict
-from decoding.measure.schedule import blocks, order
+from decoding.measure.schedule import blocks, strategy_order
 from decoding.measure.speedups import Race, Speedup, races, speedups
 from decoding.measure.summary import RaceResults, baselines, judge, report
 from decoding.prompts.prompt import PromptItem
@@ -75,7 +75,7 @@ def noise(alike: float, dice: random.Random, size: float = NOISE) -> Iterator[fl
 def slow_machine(lengths: Sequence[float], dice: random.Random) -> Columns:
     found, factor = [[0.0] * len(lengths) for _ in CHOICES], noise(0.95, dice)
     for prompt, length in enumerate(lengths):
-        for number in order(len(CHOICES), prompt):
+        for number in strategy_order(len(CHOICES), prompt):
             found[number][prompt] = length * next(factor)
     return found
 
@@ -92,8 +92,8 @@ def closed_loop(size: float) -> World:
     def world(lengths: Sequence[float], dice: random.Random) -> Columns:
         found, pace = [[0.0] * len(lengths) for _ in CHOICES], noise(math.exp(-1 / 300), dice, size)
         prompts = [PromptItem(str(number), "") for number in range(len(lengths))]
-        for turn, block in enumerate(blocks(prompts, Load(USERS))):
-            for number in order(len(CHOICES), turn):
+        for place, block in enumerate(blocks(prompts, Load(USERS))):
+            for number in strategy_order(len(CHOICES), place):
                 for prompt, seconds in stint([int(one.id) for one in block], lengths, pace, dice):
                     found[number][prompt] = seconds
         return found

@@ -30,12 +30,12 @@ def across_loads(rows: Sequence[Row], judged: RaceResults) -> dict[str, Any]:
     for race in judged.races:
         load, baseline = race.load, judged.base[race.load]
         own = [row for row in rows if load_of(row) == load]
-        order = ranking(own, race, pairs, baseline, count) if baseline in race.times else Ranking()
+        ranks = ranking(own, race, pairs, baseline, count) if baseline in race.times else Ranking()
         if judged.is_withheld:
-            order = dataclasses.replace(order, more_prompts=None, sentence=NO_INTERVALS)
+            ranks = dataclasses.replace(ranks, more_prompts=None, sentence=NO_INTERVALS)
         elif stage.planned:
-            rivals = [names[label] for label in order.as_fast]
-            order = dataclasses.replace(order, more_prompts=None, sentence=may_be_as_fast(rivals) if rivals else "")
+            rivals = [names[label] for label in ranks.as_fast]
+            ranks = dataclasses.replace(ranks, more_prompts=None, sentence=may_be_as_fast(rivals) if rivals else "")
         named = [{**row, "label": names[row["label"]]} for row in own]
         told = " ".join(filter(None, (_left_out(race, names) if stage.is_over else "", looping(named))))
         found.append(
@@ -45,9 +45,9 @@ def across_loads(rows: Sequence[Row], judged: RaceResults) -> dict[str, Any]:
                 "recorded": load.recorded,
                 "baseline": baseline,
                 "verdict": verdict(named, names[baseline], stage),
-                "doubt": doubt(order.sentence, is_noisy=judged.is_noisy, told=told),
-                "ranking": dataclasses.asdict(order),
-                "fastest": None if order.as_fast else _fastest(order, own, baseline),
+                "doubt": doubt(ranks.sentence, is_noisy=judged.is_noisy, told=told),
+                "ranking": dataclasses.asdict(ranks),
+                "fastest": None if ranks.as_fast else _fastest(ranks, own, baseline),
             }
         )
     crossings = list(_crossovers(rows, judged.base))
@@ -73,10 +73,10 @@ def _left_out(race: Race, names: Mapping[str, str]) -> str:
     return " ".join(words)
 
 
-def _fastest(order: Ranking, rows: Sequence[Row], baseline: str) -> str | None:
+def _fastest(ranks: Ranking, rows: Sequence[Row], baseline: str) -> str | None:
     """Label of the strategy that is shown to be the fastest, or of the baseline if all others are slower; else None."""
-    if order.leader:
-        return order.leader
+    if ranks.leader:
+        return ranks.leader
     gains = [row["speedup"] for row in ranked(rows) if row["label"] != baseline]
     return baseline if gains and all(gain["high"] is not None and gain["high"] < 1 for gain in gains) else None
 

@@ -14,7 +14,7 @@ from decoding.choice import Choice
 from decoding.core.load import ONE, Load
 from decoding.prompts.prompt import PromptItem, in_turn
 
-TURNS = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
+PROMPTS_EACH = 4  # a block has so many prompts for each user: filling and emptying the machine takes about one
 
 
 @dataclass(frozen=True)
@@ -34,23 +34,23 @@ def schedule(prompts: Sequence[PromptItem], choices: Sequence[Choice], repeats: 
         rotated = [*prompts[first:], *prompts[:first]]
         for load in dict.fromkeys(choice.load for choice in choices):
             own = [choice for choice in choices if choice.load == load]
-            for number, block in enumerate(turns(rotated, load)):
-                yield [SampleKey(own[n], p, repeat) for n in order(len(own), number + repeat) for p in block]
+            for number, block in enumerate(blocks_by_turn(rotated, load)):
+                yield [SampleKey(own[n], p, repeat) for n in strategy_order(len(own), number + repeat) for p in block]
 
 
-def order(count: int, turn: int) -> list[int]:
-    """Numbers of the strategies in the order of a turn: rows of a Williams square. Over a period each strategy stands
+def strategy_order(count: int, block: int) -> list[int]:
+    """Numbers of the strategies in a block's order: rows of a Williams square. Over a period each strategy stands
     at each place and follows each other one equally often, so that what one leaves behind in caches and clocks hits all
     others alike. Each period begins at another row, since prompts may come in periods too."""
     period = count if count % 2 == 0 else 2 * count
-    cycle, row = divmod(turn, period)
+    cycle, row = divmod(block, period)
     row = (row + cycle) % period
     zigzag = [(n + 1) // 2 if n % 2 else -(n // 2) for n in range(count)]
     found = [(step + row) % count for step in zigzag]
     return found[::-1] if row >= count else found
 
 
-def turns(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptItem]]:
+def blocks_by_turn(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptItem]]:
     """Cut prompts into blocks. A later turn comes in a later block than the turn whose answer it follows."""
     if load == ONE:
         return blocks(in_turn(prompts), load)
@@ -62,7 +62,7 @@ def blocks(prompts: Sequence[PromptItem], load: Load) -> list[Sequence[PromptIte
     """Cut prompts into blocks: of one where one user asks at a time, so long that the load is steady otherwise."""
     if load == ONE:
         return [[prompt] for prompt in prompts]
-    count = 1 if load.is_open else max(1, len(prompts) // (TURNS * load.concurrency))
+    count = 1 if load.is_open else max(1, len(prompts) // (PROMPTS_EACH * load.concurrency))
     edges = [len(prompts) * number // count for number in range(count + 1)]
     return [prompts[start:end] for start, end in itertools.pairwise(edges)]
 

@@ -20,7 +20,7 @@ from decoding.dice.sampling import Sampling
 from decoding.errors import BadPrompt, OutOfMemory
 from decoding.measure.measurement import Warmed
 from decoding.measure.sample import SampleResult
-from decoding.measure.schedule import order, stints
+from decoding.measure.schedule import stints, strategy_order
 from decoding.prompts.prompt import PromptItem
 from tests.kit import models
 from tests.kit.pairs import CHOICES, LETTERS, PROMPTS, comparison, pair
@@ -41,12 +41,12 @@ def test_strategies_are_interleaved_prompt_by_prompt_in_changing_order_and_each_
 @pytest.mark.parametrize("count", range(2, 8))
 def test_in_a_period_each_strategy_stands_at_each_place_and_follows_each_other_equally_often(count: int) -> None:
     period = count if count % 2 == 0 else 2 * count
-    orders = [order(count, turn) for turn in range(period)]
+    orders = [strategy_order(count, block) for block in range(period)]
     places = Counter(where for one in orders for where in enumerate(one))
     follows = Counter(beside for one in orders for beside in pairwise(one))
     assert len(places) == count * count and set(places.values()) == {period // count}
     assert len(follows) == count * (count - 1) and set(follows.values()) == {period // count}
-    begins = {tuple(order(count, period * cycle)) for cycle in range(period)}
+    begins = {tuple(strategy_order(count, period * cycle)) for cycle in range(period)}
     assert len(begins) == period, "prompts that come in periods too meet every order"
 
 
