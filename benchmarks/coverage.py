@@ -257,9 +257,16 @@ def missed_before(judged: RaceResults) -> bool:
     prompts = [[*next(iter(race.times.values()))] for race in judged.races]
     planned = max(map(len, prompts))
     looks = (
-        [race.only(own[:done]) for race, own in zip(judged.races, prompts, strict=True)] for done in range(1, planned)
+        [cut_to(race, own[:done]) for race, own in zip(judged.races, prompts, strict=True)]
+        for done in range(1, planned)
     )
     return any(any(map(misses, speedups(look, judged.base, planned).values())) for look in looks)
+
+
+def cut_to(race: Race, prompts: Sequence[str]) -> Race:
+    """The same race on some of its prompts."""
+    times = {label: {prompt: own[prompt] for prompt in prompts} for label, own in race.times.items()}
+    return Race(race.load, times, len(prompts))
 
 
 def power_line(name: str, spread: float, prompts: int, draws: int) -> dict[str, float | None]:
