@@ -93,7 +93,7 @@ class Sequence:
         self._draft = EMPTY
         self._queued: QueuedDraft | None = None  # if the target is to judge what nobody has read
         self._judging: UnreadDrafts | None = None  # if it can
-        self._late: abc.Sequence[int] = ()  # tokens that the target reads before these
+        self._catch_up: abc.Sequence[int] = ()  # tokens that the target reads before these
         self._pending: PendingVerdict
         self._early: EarlyPasses | None = None  # if passes begin before the last choice has been read
         self._tree: TreeReading
@@ -168,17 +168,17 @@ class Sequence:
         """Return what the target must read to judge the draft, and how many rows of logits that takes."""
         text, draft, target, queued = self.text, self._draft, self.target, self._queued
         if queued:
-            self._late = rewind_to(target, text)
-            return target, torch.cat([sent_to(target.device, self._late), *queued.ids]), len(queued.ids) + 1
+            self._catch_up = rewind_to(target, text)
+            return target, torch.cat([sent_to(target.device, self._catch_up), *queued.ids]), len(queued.ids) + 1
         self.drafter.anticipate(text, draft)
         self._asked = self.clock.now()
         need = len(draft.tokens) + 1
         if self._early:
             return self._early, text[-1:], need
         if draft.parents:
-            late = rewind_to(target, text)
-            self._tree = TreeReading(target, late, draft.parents)
-            return self._tree, [*late, *draft.tokens], need
+            catch_up = rewind_to(target, text)
+            self._tree = TreeReading(target, catch_up, draft.parents)
+            return self._tree, [*catch_up, *draft.tokens], need
         return target, rewind_to(target, [*text, *draft.tokens] if draft.tokens else text, need), need
 
     def launch_verdict(self, logits: Tensor) -> None:
@@ -223,7 +223,7 @@ class Sequence:
         self._draft = queued.draft
         self._drafted = self._asked = max(self._began, drafted_ns)
         if isinstance(self.target, FastRunner):
-            self.target.tell([*self._late, *self._draft.tokens])
+            self.target.tell([*self._catch_up, *self._draft.tokens])
 
     def finish(self, reason: FinishReason) -> None:
         self.reason = reason

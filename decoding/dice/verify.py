@@ -38,7 +38,7 @@ class Draft:
     lost: str = ""  # why drafting has ended; set in the first round without a draft
     parents: tuple[int, ...] = ()  # of a tree: the number of the token before each, -1 at the text's end; else empty
     chances: tuple[float, ...] = ()  # the model's own probability of each token, where a GPU has computed it
-    late: Callable[[], tuple[Any, ...]] | None = None  # of a draft from elsewhere: confidence, then late estimates
+    postscript: Callable[[], tuple[Any, ...]] | None = None  # of a draft from elsewhere: confidence, then estimates
 
     @property
     def aheads(self) -> list[tuple[int, ...]]:
@@ -87,9 +87,9 @@ class Draft:
 
     def details(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return confidence and estimates for the trace. The sequence asks for them after the verification."""
-        if self.late is None:
+        if self.postscript is None:
             return self.confidence, self.estimates
-        confidence, estimates, *_ = self.late()
+        confidence, estimates, *_ = self.postscript()
         return confidence, self.estimates or estimates
 
 

@@ -166,14 +166,14 @@ class TreeReading(TreePass):
 
     def __init__(self, runner: ModelRunner, catch_up: Sequence[int], parents: Sequence[int]) -> None:
         """`catch_up`: tokens at the text's end that the runner has not read yet. The tree follows them."""
-        late = self._late = len(catch_up)
-        behind = late - 1
-        follow = (parent + late if parent >= 0 else behind for parent in parents)
-        super().__init__(runner.grow(), [*range(-1, behind), *follow])
+        unread = self._unread = len(catch_up)
+        last = unread - 1
+        follow = (parent + unread if parent >= 0 else last for parent in parents)
+        super().__init__(runner.grow(), [*range(-1, last), *follow])
 
     def adopt(self, path: Sequence[int]) -> None:
         """Keep these tokens of the tree as the runner's text."""
-        self.tree.adopt([*range(self._late), *(number + self._late for number in path)])
+        self.tree.adopt([*range(self._unread), *(number + self._unread for number in path)])
 
 
 def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:

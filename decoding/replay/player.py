@@ -153,7 +153,7 @@ class Playing(TextAtLoad):
         source.batch = batch
         self._clock = clock
         self._view = RecordedView(request, clock)
-        self._late = 1  # committed tokens that the draft model has not read
+        self._behind = 1  # committed tokens that the draft model has not read
 
     def prepare(self) -> None:
         self.source.follow(self._view.text)
@@ -177,7 +177,7 @@ class Playing(TextAtLoad):
             ask = next_of(asking)
         if isinstance(ask, Block):
             raise BadStrategy("A source of blocks cannot be replayed: recordings hold a draft token by token.")
-        self.first_rows = self._late + self.copied
+        self.first_rows = self._behind + self.copied
         if isinstance(ask, Step) and ask.parents:
             yield from self._grow(asking, ask)
         elif isinstance(ask, Step):
@@ -203,7 +203,7 @@ class Playing(TextAtLoad):
         judged = Judgement(self.drafted, accepted, self.copied, self.passes, took, drafting, self._ranks(path))
         self.source.judged(judged)
         is_unread = self.tree.ends(path) if self.tree else accepted == self.copied + self.passes
-        self._late = 1 + is_unread if self.passes else self._late + accepted + 1
+        self._behind = 1 + is_unread if self.passes else self._behind + accepted + 1
         return accepted
 
     def _verdict(self) -> tuple[int, Sequence[int]]:

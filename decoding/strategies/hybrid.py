@@ -196,7 +196,7 @@ class BestSource(Source):
         self._survival = 1.0
         self._likely = 1.0  # probability that the target accepts a copy as far as it was looked at
         self._since = 0  # when the model began its pass, in ns
-        self._late = 1  # committed tokens that the model has not read
+        self._behind = 1  # committed tokens that the model has not read
         self._rows = 1  # tokens that its first pass of this round reads
 
     def follow(self, text: Sequence[int]) -> None:
@@ -238,7 +238,7 @@ class BestSource(Source):
         if drafts or not know.has_prices or know.should_try(goes_on):
             taken, survival, goes_on = 0, 1.0, True
         self.estimates, self._seen, self._survival = [*estimates[:taken]], [], survival
-        self._rows = self._late + taken
+        self._rows = self._behind + taken
         return taken, (LONGEST if know.has_prices else FIRST) if goes_on else 0
 
     def stops(self, seen: float, now: int) -> bool:
@@ -266,7 +266,7 @@ class BestSource(Source):
         if judgement.drafted and accepted >= copied:
             know.drafted.add(judgement.drafted)
             know.accepted.add(accepted - copied)
-        self._late = 1 + (accepted == rows - 1) if judgement.drafted else self._late + accepted + 1
+        self._behind = 1 + (accepted == rows - 1) if judgement.drafted else self._behind + accepted + 1
 
     def _look_back(self, text: Sequence[int]) -> None:
         """Compare the last copy, whether or not it was taken, with what the target wrote in its place."""

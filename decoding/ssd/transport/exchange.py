@@ -176,7 +176,7 @@ class ExchangeHere(Exchange):
         with self._on_lane():
             return [text.postscript() for text in texts]
 
-    def _drafted(self, text: Speculator, late: Callable[[], Postscript]) -> Draft:
+    def _drafted(self, text: Speculator, postscript: Callable[[], Postscript]) -> Draft:
         """Return the draft, with the scores that the verdict needs on the target's lane."""
         draft, scores = text.answer
         if isinstance(draft, DrafthouseError):
@@ -185,4 +185,4 @@ class ExchangeHere(Exchange):
             return EMPTY
         if self._lanes and scores is not None:
             scores = self._lanes.hand_over(scores)
-        return replace(draft, scores=scores, late=late)
+        return replace(draft, scores=scores, postscript=postscript)

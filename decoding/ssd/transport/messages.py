@@ -93,7 +93,7 @@ def unpack_answers(reply: bytearray) -> list[Callable[[Callable[[], Postscript]]
     return [partial(_unpacked, *each) for each in zip(packed, parts, strict=True)]
 
 
-def _unpacked(packed: Any, rows: Tensor, late: Callable[[], Postscript]) -> Draft:
+def _unpacked(packed: Any, rows: Tensor, postscript: Callable[[], Postscript]) -> Draft:
     """Return the draft of a reply. Raises the error that the other side refused with."""
     if isinstance(packed, bytes):
         raise pickle.loads(packed)
@@ -101,7 +101,7 @@ def _unpacked(packed: Any, rows: Tensor, late: Callable[[], Postscript]) -> Draf
     if not tokens:
         return EMPTY
     scores = rows.view(-1, width) if width else None  # without: nobody here needs them, or the tokens were not drawn
-    return Draft(tokens, scores, lookahead, stop, origin, passes, estimates, backup=backup, late=late)
+    return Draft(tokens, scores, lookahead, stop, origin, passes, estimates, backup=backup, postscript=postscript)
 
 
 def _octets(scores: Tensor) -> bytes:
@@ -125,5 +125,5 @@ def find_on_board(posted: bytearray, accepted: int | None, token: int) -> Ready 
     return next((Ready(*each) for each in found), None)
 
 
-def draft_from_board(ready: Ready, lookahead: int, late: Callable[[], Postscript]) -> Draft:
-    return Draft(tuple(ready.tokens), None, lookahead, ready.stop, "hit", 0, late=late)
+def draft_from_board(ready: Ready, lookahead: int, postscript: Callable[[], Postscript]) -> Draft:
+    return Draft(tuple(ready.tokens), None, lookahead, ready.stop, "hit", 0, postscript=postscript)
