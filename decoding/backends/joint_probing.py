@@ -164,14 +164,14 @@ class Probing:
         for text in texts:
             batch.admit(text)
         while any(text.is_reading for text in texts):
-            batch.step()
+            batch.play_round()
         for size in [*(2**power for power in range(9) if 2**power < len(texts)), len(texts)]:
             found = self._rounds.setdefault((size, lookahead), defaultdict(list))
             start = first % (len(texts) - size + 1)
             batch.sequences = [text for text in texts[start : start + size] if not text.has_ended]  # by a short context
             first += size  # so that all texts grow alike
             for _ in range(COLD):
-                batch.step()
+                batch.play_round()
             for _ in range(ROUNDS):
                 _play(batch, found)
 
@@ -212,7 +212,7 @@ def _play(batch: Batch, found: Rounds) -> None:
     sinks = [text.sink.events for text in batch.sequences]  # type: ignore[attr-defined]
     before = [len(events) for events in sinks]
     began = time.perf_counter()
-    batch.step()
+    batch.play_round()
     whole = time.perf_counter() - began
     events = [event for own, count in zip(sinks, before, strict=True) for event in own[count:]]
     drafting = _span(event for event in events if isinstance(event, Drafted))

@@ -87,7 +87,7 @@ def serve(
         while not cancelled():
             with torch.inference_mode():
                 admit()
-                ended = batch.step()
+                ended = batch.play_round()
             for sequence in ended:
                 request, place = running.pop(sequence)
                 places.give_back(place)

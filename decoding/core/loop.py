@@ -1,8 +1,8 @@
 """The one decode loop: propose, verify, commit, until every text is complete.
 
-A batch holds the sequences that are decoded together. Each step plays one round of every sequence: all draft, one call
-feeds their drafts to the target, and each takes its verdict. Prompts that are still being read take part in that call,
-a bounded piece at a time, so that no text waits long for the prompt of another.
+A batch holds the sequences that are decoded together. In each round all draft, one call feeds their drafts to the
+target, and each takes its verdict. Prompts that are still being read take part in that call, a bounded piece at a time,
+so that no text waits long for the prompt of another.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from decoding.core.ending import Decoded
 from decoding.core.sequence import Sequence, SharedPass
 from decoding.models.runner import Feed, extend_all, run_together
 
-PIECE = 64  # tokens of prompts that one step reads while other texts grow
+PIECE = 64  # tokens of prompts that one round reads while other texts grow
 
 
 OnProgress = abc.Callable[[int, int], None]  # how many are done, and how many are due
@@ -49,23 +49,23 @@ def decode_all(
         if cancelled():
             batch.cancel()
             return
-        batch.step()
+        batch.play_round()
 
 
 class Batch:
-    """The sequences that are decoded together. They enter and leave between steps."""
+    """The sequences that are decoded together. They enter and leave between rounds."""
 
     def __init__(self, state: BatchState | None = None) -> None:
         self.sequences: list[Sequence] = []
         self.state = state or BatchState()
-        self._prompts_ns = 0  # time in which drafts read prompts at the end of the last step
+        self._prompts_ns = 0  # time in which drafts read prompts at the end of the last round
 
     def admit(self, sequence: Sequence) -> None:
         sequence.drafter.join(self.state)
         sequence.begin()
         self.sequences.append(sequence)
 
-    def step(self) -> list[Sequence]:
+    def play_round(self) -> list[Sequence]:
         """Play one round of every sequence. Return those that have ended, and let them leave."""
         growing = [sequence for sequence in self.sequences if not sequence.is_reading]
         self.state.begin(len(growing))

@@ -64,21 +64,21 @@ def play(
     counted, as in a comparison. `drafts` says whether a draft model reads the prompts."""
     player = Player(costs, source().sees, drafts=drafts)
 
-    def step(texts: Sequence[Playing]) -> None:
+    def play_round(texts: Sequence[Playing]) -> None:
         ready = [text for text in texts if text.unread <= 0]
         player.round(ready, pieces_of(texts, PIECE if ready else 10**9))
 
-    return serve(requests, lambda request, end: player.begin(request, source(), end), step, users, player.clock)
+    return serve(requests, lambda request, end: player.begin(request, source(), end), play_round, users, player.clock)
 
 
 def serve(
     requests: Sequence[RecordedText],
     begin: Callable[[RecordedText, int], AnyText],
-    step: Callable[[Sequence[AnyText]], None],
+    play_round: Callable[[Sequence[AnyText]], None],
     users: int,
     clock: PassClock,
 ) -> PlayedRun:
-    """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `step` plays a round of
+    """Let every request grow to its end among so many. `begin` makes a text of so many tokens; `play_round` is for
     all that are under way."""
     queue = deque(stream(requests, users))
     done, growing = dict[int, PlayedRequest](), list[tuple[AnyText, int | None]]()
@@ -88,7 +88,7 @@ def serve(
             growing.append((begin(request, end), number))
             if len(queue) < users:
                 queue.append((request, request.tokens, None))  # keeps the machine full
-        step([text for text, _ in growing])
+        play_round([text for text, _ in growing])
         for text, number in growing:
             if text.at >= text.end and number is not None:
                 done[number] = PlayedRequest(text.end, text.first - text.began, clock.seconds - text.began, text.rounds)

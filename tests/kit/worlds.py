@@ -100,7 +100,7 @@ def decode_by(users: int, texts: abc.Iterator[Sequence], state: BatchState) -> N
             batch.admit(text)
         if not batch.sequences:
             return
-        batch.step()
+        batch.play_round()
 
 
 @dataclass

@@ -184,7 +184,7 @@ def live(case: Case, asked: Sequence[RecordedText], make: Callable[[Parts], Draf
                 batch.admit(text)
                 if len(queue) < case.users:
                     queue.append((request, request.tokens, None))
-            for text in batch.step():
+            for text in batch.play_round():
                 if (counts := growing.pop(text)) is not None:
                     done[counts] = rounds_of(text)
     return [done[number] for number in range(len(asked))]

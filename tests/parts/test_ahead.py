@@ -219,9 +219,9 @@ def test_a_verification_is_launched_before_the_host_reads_the_draft(
     with torch.inference_mode():
         batch.admit(sequence)
         while sequence.is_reading:
-            batch.step()
-        batch.step()
-        batch.step()
+            batch.play_round()
+        batch.play_round()
+        batch.play_round()
         for _ in range(6):
             before = Unread.read
             with refusing_waits():

@@ -48,11 +48,11 @@ def test_long_prompts_add_one_piece_to_each_round_of_the_others() -> None:
         return made
 
     running = admit([3, 1])
-    batch.step()
+    batch.play_round()
     late = [admit([5] * length) for length in long]
     while any(sequence.is_reading for sequence in late):
         length = len(running.text)
-        batch.step()
+        batch.play_round()
         assert len(running.text) > length, "it went on meanwhile"
     passes = [rows for _, rows in target.passes]
     assert len(passes) == -(-sum(length - 1 for length in long) // PIECE)

@@ -133,7 +133,7 @@ def simulate_together(
     def begin(request: RecordedText, end: int) -> SimulatedText:
         return SimulatedText(request, end, batch)
 
-    return serve(texts, begin, batch.step, users, batch.clock)
+    return serve(texts, begin, batch.play_round, users, batch.clock)
 
 
 class SharedRounds:
@@ -158,7 +158,7 @@ class SharedRounds:
         self.budget = RowBudget(branches, beside, breadth)
         self.experience = Experience(breadth)
 
-    def step(self, every: Sequence[TextAtLoad]) -> None:
+    def play_round(self, every: Sequence[TextAtLoad]) -> None:
         """Play a round of all texts whose prompts are read, beside the next pieces of the other prompts."""
         ready = [text for text in every if isinstance(text, SimulatedText) and text.unread <= 0]
         pieces = pieces_of(every, PIECE if ready else 10**9)
