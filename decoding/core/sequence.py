@@ -21,7 +21,7 @@ from decoding.dice.verify import EMPTY, Draft, QueuedDraft, Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched, sent_to
 from decoding.models.fast.runner import FastRunner, UnreadDrafts
-from decoding.models.runner import Feed, ModelRunner, Steps, TreeReading, rewind_to
+from decoding.models.runner import Feed, Feeds, ModelRunner, TreeReading, rewind_to
 from decoding.trace.events import Anticipated, Drafted, EventSink, Finished, FinishReason, Started, Verified
 from decoding.trace.timing import Clock
 
@@ -42,7 +42,7 @@ class Drafter(ABC):
     drafts = True  # whether it ever proposes a token
 
     @abstractmethod
-    def draft_steps(self, text: abc.Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
+    def draft_steps(self, text: abc.Sequence[int], limit: int) -> Feeds[Draft | QueuedDraft]:
         """Propose up to `limit` tokens to follow the text, in steps, each a pass of a model that other texts may share;
         in no step if it runs no model, or runs one by itself. The tokens may depend on anything except the random
         numbers that the target's verdict will use."""
@@ -147,7 +147,7 @@ class Sequence:
         self._free_since = self.clock.now()
         self.sink.emit(Started(self._start, self._free_since, self.arrived_ns, self.queued_ns))
 
-    def propose(self) -> Steps[None]:
+    def propose(self) -> Feeds[None]:
         """Have the drafter make this round's draft, pass by pass."""
         self._round += 1
         self._began = self.clock.now()

@@ -32,7 +32,7 @@ from decoding.drafting.source import (
 from decoding.drafting.tree import GrownTree, listing
 from decoding.errors import BadStrategy
 from decoding.models.fast.runner import FastRunner
-from decoding.models.runner import BlockPass, ModelRunner, ReadsBlocks, Steps, read_prompt, rewind_to
+from decoding.models.runner import BlockPass, Feeds, ModelRunner, ReadsBlocks, read_prompt, rewind_to
 from decoding.trace.events import StopReason
 
 
@@ -65,7 +65,7 @@ class DraftDriver(Drafter):
         elif model and len(text) <= model.context:  # if the prompt is longer, the target decodes alone
             read_prompt(model, text)
 
-    def draft_steps(self, text: Sequence[int], limit: int) -> Steps[Draft | QueuedDraft]:
+    def draft_steps(self, text: Sequence[int], limit: int) -> Feeds[Draft | QueuedDraft]:
         view = self.view
         view.text, view.room, self._grown = text, limit, None
         self._began = view.now()
@@ -84,7 +84,7 @@ class DraftDriver(Drafter):
         tokens, drafting = len(draft.tokens), self._ready - self._began
         self.source.judged(Judgement(tokens, verdict.accepted, self._copied, draft.passes, took, drafting, ranks))
 
-    def _draft(self, asking: Asking, text: Sequence[int]) -> Steps[Draft | QueuedDraft]:
+    def _draft(self, asking: Asking, text: Sequence[int]) -> Feeds[Draft | QueuedDraft]:
         ask = next_of(asking)
         if isinstance(ask, Foresee):
             ask = next_of(asking, (yield from self._foreseen(ask, text)))
@@ -107,7 +107,7 @@ class DraftDriver(Drafter):
             return EMPTY
         return Draft(tokens, None, lookahead, stop, "copied", 0, tuple(self.source.estimates[: len(tokens)]))
 
-    def _foreseen(self, ask: Foresee, text: Sequence[int]) -> Steps[tuple[int, int]]:
+    def _foreseen(self, ask: Foresee, text: Sequence[int]) -> Feeds[tuple[int, int]]:
         """Tell a bound how far the model and how far a copy would get."""
         fate = self.feature
         assert isinstance(fate, Fate), "only bounds foresee"
@@ -119,7 +119,7 @@ class DraftDriver(Drafter):
             run = len(drafted.tokens) - (drafted.stop == "rule")
             return run, fate.accepted(text, ask.copy) if ask.copy else 0
 
-    def _chain(self, asking: Asking, text: Sequence[int], copied: tuple[int, ...]) -> Steps[Draft | QueuedDraft]:
+    def _chain(self, asking: Asking, text: Sequence[int], copied: tuple[int, ...]) -> Feeds[Draft | QueuedDraft]:
         """Let the model draft after copied tokens. The source has asked for the first step."""
         room = min(self.view.room, self._model.context - len(text)) - len(copied)
         if room <= 0:
@@ -132,7 +132,7 @@ class DraftDriver(Drafter):
 
     def _step_by_step(
         self, asking: Asking, text: Sequence[int], copied: tuple[int, ...], room: int, picking: PickingPass | None
-    ) -> Steps[Draft]:
+    ) -> Feeds[Draft]:
         source, feature, model, ends = self.source, self.feature, self._model, self.view.ends
         tokens = [*copied]
         steps: list[DraftStep] = []
@@ -199,7 +199,7 @@ class DraftDriver(Drafter):
         certain.scatter_(1, torch.tensor(copied, device=drafted.device)[:, None], 0.0)
         return torch.cat((certain, drafted))
 
-    def _queued(self, asking: Asking, text: Sequence[int], room: int, picking: PickingPass) -> Steps[QueuedDraft]:
+    def _queued(self, asking: Asking, text: Sequence[int], room: int, picking: PickingPass) -> Feeds[QueuedDraft]:
         """Launch the whole draft before its first token is known."""
         launched = list[LaunchedToken]()
         fed: Sequence[int] | Tensor = rewind_to(self._model, text)
@@ -226,7 +226,7 @@ class DraftDriver(Drafter):
         chances = tuple(chance for _, chance, _ in read[:kept])
         return Draft(tuple(tokens[:kept]), None, self.source.lookahead, stop, "fresh", len(tokens), chances=chances)
 
-    def _block(self, ask: Block, text: Sequence[int]) -> Steps[Draft]:
+    def _block(self, ask: Block, text: Sequence[int]) -> Feeds[Draft]:
         """Draw a token for each position of one pass. The model has seen none of them, so each is drawn by itself."""
         model = self._model
         room = min(ask.length, self.view.room, model.context - len(text))
@@ -248,7 +248,7 @@ class DraftDriver(Drafter):
         stop: StopReason = "limit" if room == ask.length else "length"
         return Draft(tuple(tokens), torch.cat(rows), ask.length, stop, "fresh", 1)
 
-    def _tree_of(self, asking: Asking, step: Step, text: Sequence[int]) -> Steps[Draft]:
+    def _tree_of(self, asking: Asking, step: Step, text: Sequence[int]) -> Feeds[Draft]:
         """Draft level by level. Candidates are not drawn, so the target's own choice decides which path is followed,
         under any dice."""
         model = self._model

@@ -99,9 +99,9 @@ class Reader(Protocol):
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor: ...
 
 
-Feed = tuple[Reader, Sequence[int] | Tensor, int]  # who reads, what it must read, and how many rows of logits
+Feed = tuple[Reader, Sequence[int] | Tensor, int]  # in a pass: who reads, what it must read, and how many rows of logits
 Result = TypeVar("Result")
-Steps = Generator[Feed, Tensor, Result]  # yields passes, receives their logits, and returns a result
+Feeds = Generator[Feed, Tensor, Result]  # yields feeds, receives their logits, and returns a result
 
 
 def extend_all(feeds: Sequence[Feed]) -> list[Tensor]:
@@ -176,7 +176,7 @@ class TreeReading(TreePass):
         self.tree.adopt([*range(self._unread), *(number + self._unread for number in path)])
 
 
-def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:
+def run_together(jobs: Sequence[Feeds[Result]]) -> list[Result]:
     """Run jobs side by side: the next steps of all of them are one pass, as far as models can share it."""
     if len(jobs) == 1:
         return [run_one(jobs[0])]
@@ -196,7 +196,7 @@ def run_together(jobs: Sequence[Steps[Result]]) -> list[Result]:
     return [results[number] for number in range(len(jobs))]
 
 
-def run_one(job: Steps[Result]) -> Result:
+def run_one(job: Feeds[Result]) -> Result:
     """Run one job alone. This takes less time per step than running it together with none."""
     try:
         runner, tokens, need = next(job)

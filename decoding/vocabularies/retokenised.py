@@ -13,7 +13,7 @@ from decoding.core.batch_state import BatchState
 from decoding.core.sequence import Drafter
 from decoding.dice.verify import EMPTY, Draft, Verdict
 from decoding.drafting.driver import DraftDriver
-from decoding.models.runner import Steps
+from decoding.models.runner import Feeds
 from decoding.vocabularies.bridge import Bridge
 from decoding.vocabularies.spelling import tail_of, whole_characters
 
@@ -31,7 +31,7 @@ class RetokenisedDrafter(Drafter):
     def prepare(self, text: Sequence[int]) -> None:
         self.inner.prepare(self._as_draft_reads(text))
 
-    def draft_steps(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+    def draft_steps(self, text: Sequence[int], limit: int) -> Feeds[Draft]:
         drafted = yield from self.inner.draft_steps(self._as_draft_reads(text), limit)
         self._drafted = drafted if isinstance(drafted, Draft) else drafted.draft
         return self._proposal(text, limit)

@@ -29,7 +29,7 @@ from decoding.drafting.fan_outs import ChosenOutcomes
 from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.drafting.tree_shapes import RANKS
 from decoding.errors import DrafthouseError
-from decoding.models.runner import Feed, ModelRunner, Result, Steps, TreePass, read_prompt, rewind_to
+from decoding.models.runner import Feed, Feeds, ModelRunner, Result, TreePass, read_prompt, rewind_to
 from decoding.ssd.policy.ssd_policy import Plan, SsdPolicy, TokenPrices
 from decoding.ssd.speculator.drawing import Branch, CurrentDraft, DraftedChain, Drawing, DrawnRows, Estimator
 from decoding.trace.events import Backup, Origin, StopReason
@@ -75,12 +75,12 @@ class BranchTree:
     def can_round_off(self) -> bool:
         return self.depth == self._most and self._last is None and self._is_room_behind
 
-    def step(self) -> Steps[None]:
+    def step(self) -> Feeds[None]:
         """Draft one more token in every branch. A branch that has stopped keeps its row: rows are cheap, passes of
         another shape are not."""
         self._drawn.append(self._drawing.each(self.branches, (yield self._next()), self._most))
 
-    def round_off(self) -> Steps[None]:
+    def round_off(self) -> Feeds[None]:
         """Read the last tokens too. The next preparation of any winner then opens without a pass."""
         self._last = yield self._next()
 
@@ -227,7 +227,7 @@ class Speculator:
         if len(prompt) <= self.runner.context:  # otherwise it never drafts, and the target goes on alone
             read_prompt(self.runner, prompt)
 
-    def guarded(self, steps: Steps[None]) -> Steps[None]:
+    def guarded(self, steps: Feeds[None]) -> Feeds[None]:
         """Take the steps. An error ends this text alone."""
         if self.error:
             return
@@ -238,7 +238,7 @@ class Speculator:
 
     # The answer to a verdict ------------------------------------------------------------------------------------------
 
-    def answering(self, asked: Question, at_ns: int) -> Steps[None]:
+    def answering(self, asked: Question, at_ns: int) -> Feeds[None]:
         """Take the verdict on the last draft and make the next one: that of the branch that won, or one for which the
         target waits. `at_ns` is the time of the question."""
         row = self._take_verdict(asked, at_ns)
@@ -311,7 +311,7 @@ class Speculator:
         self.policy.learn_outcome(draft, verdict.accepted, fresh[-1], verdict.current.chain.estimates)
         self.dice.commit(fresh)
 
-    def _after_a_hit(self, tree: BranchTree, row: int, room: int, taken: int) -> Steps[CurrentDraft]:
+    def _after_a_hit(self, tree: BranchTree, row: int, room: int, taken: int) -> Feeds[CurrentDraft]:
         """Return the branch as far as it has come, or as many of its tokens as the target took. If the verdict was
         early, the branch may go on alone."""
         branch, policy = tree.branches[row], self.policy
@@ -326,7 +326,7 @@ class Speculator:
         current.draft = self._draft_of(current, "hit", max(0, len(chain.tokens) - len(branch.tokens)))
         return current
 
-    def _anew(self, room: int, is_first: bool) -> Steps[CurrentDraft]:
+    def _anew(self, room: int, is_first: bool) -> Feeds[CurrentDraft]:
         """Draft while the target waits: by the model, or after a miss by the backup."""
         current = CurrentDraft()
         backup, tokens = ("", ()) if is_first else self.policy.after_a_miss(room)
@@ -340,7 +340,7 @@ class Speculator:
         current.draft = self._draft_of(current, origin, len(current.rows), backup)
         return current
 
-    def _draw_on(self, current: CurrentDraft, room: int) -> Steps[None]:
+    def _draw_on(self, current: CurrentDraft, room: int) -> Feeds[None]:
         began_ns, chain = time.perf_counter_ns(), current.chain
         before = len(chain.tokens)
         fed = rewind_to(self.runner, [*self._text, *chain.tokens])
@@ -379,7 +379,7 @@ class Speculator:
 
     # The preparation --------------------------------------------------------------------------------------------------
 
-    def opening(self) -> Steps[None]:
+    def opening(self) -> Feeds[None]:
         """Choose the outcomes to prepare for."""
         self.chosen = ChosenOutcomes()
         if not self._is_open:
@@ -417,7 +417,7 @@ class Speculator:
         tree, drafted = self._tree, len(self.draft.tokens)
         return self.policy.budget.hides and self.policy.puts_off_step(drafted, tree.depth, tree.is_done)
 
-    def deepening(self) -> Steps[None]:
+    def deepening(self) -> Feeds[None]:
         """Take a step: one more token in every branch."""
         assert self._tree
         before_ns = self._preparation.busy_ns
@@ -443,7 +443,7 @@ class Speculator:
             self._tree.adopt(current.branch)
         current.branch = self._tree = None
 
-    def _choosing(self, current: CurrentDraft) -> Steps[ChosenOutcomes]:
+    def _choosing(self, current: CurrentDraft) -> Feeds[ChosenOutcomes]:
         """Bring the cache to the end of the current draft. Then have the policy choose outcomes, from what the draft
         prefers after each accepted count: some more tokens than are guessed, because some may be no guess."""
         self._learn()
@@ -455,7 +455,7 @@ class Speculator:
             return self.policy.choose(current.draft, (), guesses)
         return self._by_estimates(current, self._drawing.estimator, guesses)
 
-    def _read_on(self, current: CurrentDraft) -> Steps[None]:
+    def _read_on(self, current: CurrentDraft) -> Feeds[None]:
         """Complete the rows after the text and after each drafted token. Those that tokens were drawn from are known;
         the one after the last token is known if its branch was rounded off."""
         tokens, rows = current.draft.tokens, current.rows
@@ -500,7 +500,7 @@ class Speculator:
         branches = [Branch(accepted=k, token=token, ahead=[*tokens[:k], token]) for k, token in chosen.outcomes]
         return BranchTree(self.runner, lengths, branches, most, most < behind, drawing)
 
-    def _timed(self, work: Steps[Result]) -> Steps[Result]:
+    def _timed(self, work: Feeds[Result]) -> Feeds[Result]:
         """Do the work, and note how long it took."""
         began_ns = time.perf_counter_ns()
         result = yield from work

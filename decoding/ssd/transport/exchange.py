@@ -21,7 +21,7 @@ from torch import Tensor
 from decoding.core.sequence import Drafter
 from decoding.dice.verify import EMPTY, Draft, Verdict
 from decoding.errors import DrafthouseError
-from decoding.models.runner import Feed, ModelRunner, Steps
+from decoding.models.runner import Feed, Feeds, ModelRunner
 from decoding.ssd.speculator.speculator import Postscript, Question, Speculator, SpeculatorRecipe
 from decoding.ssd.speculator.speculators import Speculators
 from decoding.ssd.transport.two_lanes import Lanes
@@ -52,7 +52,7 @@ class SsdDrafter(Drafter):
     def prepare(self, text: Sequence[int]) -> None:
         self.model.enter(self, text)
 
-    def draft_steps(self, text: Sequence[int], limit: int) -> Steps[Draft]:
+    def draft_steps(self, text: Sequence[int], limit: int) -> Feeds[Draft]:
         if not self.why_lost:
             verdict = self._verdict
             accepted, token = (verdict.accepted, verdict.token) if verdict else (None, 0)
