@@ -127,7 +127,7 @@ class DraftDriver(Drafter):
         picker = None if copied else self.picker  # it counts from the committed text
         picking = picker.begin(self._model, self.dice) if picker else None
         if picking and not self.feature:  # seeing a token would wait for the device
-            return (yield from self._queued(asking, text, room, picking))
+            return (yield from self._queue_chain(asking, text, room, picking))
         return (yield from self._step_by_step(asking, text, copied, room, picking))
 
     def _step_by_step(
@@ -141,7 +141,7 @@ class DraftDriver(Drafter):
         stop: StopReason | None = None
         while stop is None:
             logits = yield picking or model, fed, 1
-            step = self._read(text, tokens, picking) if picking else self._step(text, tokens, logits, len(copied))
+            step = self._read(text, tokens, picking) if picking else self._draw(text, tokens, logits, len(copied))
             tokens.append(step.token)
             steps.append(step)
             fed = [step.token]
@@ -155,14 +155,14 @@ class DraftDriver(Drafter):
         passes = len(steps)
         kept = source.keeps(passes)
         estimates = tuple(seen[:kept]) if source.sees == "estimate" else ()
-        own = tuple(tokens[len(copied) :][:kept])
+        drafted = tuple(tokens[len(copied) :][:kept])
         if picking:
             chances = tuple(step.confidence for step in steps[:kept])
-            return Draft(own, None, source.lookahead, stop, "fresh", passes, estimates, chances=chances)
+            return Draft(drafted, None, source.lookahead, stop, "fresh", passes, estimates, chances=chances)
         scores = torch.cat([step.scores for step in steps[:kept]]) if kept else None
         if not copied:
-            return Draft(own, scores, source.lookahead, stop, "fresh", passes, estimates)
-        whole = (*copied, *own)
+            return Draft(drafted, scores, source.lookahead, stop, "fresh", passes, estimates)
+        whole = (*copied, *drafted)
         estimates = tuple(source.estimates[: len(whole)])
         return Draft(whole, self._scores(copied, scores), len(whole), stop, "copied", passes, estimates)
 
@@ -173,7 +173,7 @@ class DraftDriver(Drafter):
         assert ask == STEP, "after its first token a draft grows token by token"
         return "length" if drafted == room else None
 
-    def _step(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, copied: int = 0) -> DraftStep:
+    def _draw(self, text: Sequence[int], tokens: Sequence[int], logits: Tensor, copied: int = 0) -> DraftStep:
         """Draft the token that follows these, of which the first may be copied."""
         chosen = self.dice.choose(logits, [tokens])
         token = int(chosen.ids)
@@ -199,7 +199,7 @@ class DraftDriver(Drafter):
         certain.scatter_(1, torch.tensor(copied, device=drafted.device)[:, None], 0.0)
         return torch.cat((certain, drafted))
 
-    def _queued(self, asking: Asking, text: Sequence[int], room: int, picking: PickingPass) -> Feeds[QueuedDraft]:
+    def _queue_chain(self, asking: Asking, text: Sequence[int], room: int, picking: PickingPass) -> Feeds[QueuedDraft]:
         """Launch the whole draft before its first token is known."""
         launched = list[LaunchedToken]()
         fed: Sequence[int] | Tensor = rewind_to(self._model, text)
@@ -210,9 +210,9 @@ class DraftDriver(Drafter):
             fed = picking.last.next
             stop = self._stop(next_of(asking), len(launched), room)
         ids = [each.next for each in launched]
-        return QueuedDraft(ids, launched[-1].launched, partial(self._unqueued, launched, stop))
+        return QueuedDraft(ids, launched[-1].launched, partial(self._read_chain, launched, stop))
 
-    def _unqueued(self, launched: Sequence[LaunchedToken], stop: StopReason) -> Draft:
+    def _read_chain(self, launched: Sequence[LaunchedToken], stop: StopReason) -> Draft:
         """Read a launched draft, and cut what follows an end token, where the text would end."""
         model, read = self._model, [each.read() for each in launched]
         tokens = [token for token, _, _ in read]
@@ -240,7 +240,7 @@ class DraftDriver(Drafter):
         rows: list[Tensor] = []
         logits = yield BlockPass(model), rewind_to(model, text), room
         for number in range(room):
-            step = self._step(text, tokens, logits[number : number + 1])
+            step = self._draw(text, tokens, logits[number : number + 1])
             tokens.append(step.token)
             rows.append(step.scores)
             if step.token in self.view.ends:

@@ -99,7 +99,7 @@ class Reader(Protocol):
     def extend(self, tokens: Sequence[int] | Tensor, need: int = 1) -> Tensor: ...
 
 
-Feed = tuple[Reader, Sequence[int] | Tensor, int]  # in a pass: who reads, what it must read, and how many rows of logits
+Feed = tuple[Reader, Sequence[int] | Tensor, int]  # in a pass: who reads, what, and how many rows of logits
 Result = TypeVar("Result")
 Feeds = Generator[Feed, Tensor, Result]  # yields feeds, receives their logits, and returns a result
 
