@@ -118,8 +118,8 @@ def names_of(labels: Iterable[str]) -> dict[str, str]:
 
 def _needs_none(label: str) -> bool:
     """Whether the strategy runs without a classifier too, so that its name must tell."""
-    strategy = STRATEGIES.get(label.partition(":")[0])
-    return strategy is not None and JUDGE in strategy.params
+    spec = STRATEGIES.get(label.partition(":")[0])
+    return spec is not None and JUDGE in spec.params
 
 
 def pinned(comparison: Comparison, asked: str) -> str:
