@@ -9,7 +9,7 @@ import { Moment } from "../live/moment.js";
 import { framesOf, rowsOf } from "../live/packed.js";
 import { Part } from "../live/part.js";
 import { PromptTable } from "../live/prompt-table.js";
-import { Race } from "../live/race.js";
+import { RaceLanes } from "../live/race-lanes.js";
 import { Reading } from "../live/reading.js";
 import { drawStanding } from "../live/standing.js";
 import "../core/sections.js";
@@ -31,7 +31,7 @@ const runOf = (number) => runs.find((run) => run.number === number);
 const known = new ComparisonState(page, (number) => runOf(number).baseline, page.is_whole ? Infinity : undefined);
 for (const trace of dataOf("traces")) for (const frame of framesOf(trace)) known.hear(frame);
 for (const run of runs) run.mayLeave = run.role === "peer" && run.number !== run.baseline; // out of the picture
-const race = page.is_loaded ? new LoadLanes($("#race"), runs, showRequest) : new Race($("#race"), runs, runs[0].baseline);
+const race = page.is_loaded ? new LoadLanes($("#race"), runs, showRequest) : new RaceLanes($("#race"), runs, runs[0].baseline);
 const moment = new Moment(known, page.is_loaded ? race : null);
 let reading, ofText, ofAll; // their files come last: meanwhile nothing is drawn, but every key is obeyed
 

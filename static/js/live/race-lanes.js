@@ -15,7 +15,7 @@ const TOP = 6;
 const MARK = 5;
 const EDGE = 48; // for the mark after the last round
 
-export class Race {
+export class RaceLanes {
   /** `lanes` is the element that holds a `[data-lane=run]` for each strategy, with an `svg` and places for numbers. */
   constructor(lanes, runs, baseline) {
     this.baseline = baseline; // whose time is the dotted line
