@@ -10,7 +10,7 @@ import torch
 from torch import Tensor
 
 from decoding.dice.choosing import Picker
-from decoding.dice.dice import Dice, PendingVerdict, SharedDice, pending_verdict
+from decoding.dice.dice import Dice, PendingVerdict, SharedDice, launch_by_choices
 from decoding.dice.sampling import Sampling
 from decoding.dice.verify import QueuedDraft
 from decoding.models.devices import sent_to
@@ -76,7 +76,7 @@ class EarlyPasses:
         runner, dice = self._runner, self._dice
         if isinstance(dice, SharedDice):
             self._picker.noise.copy_(dice.noise([runner.length + 1], runner.device))
-        return pending_verdict(runner.follow(self._picker))
+        return launch_by_choices(runner.follow(self._picker))
 
 
 def early_passes_of(target: ModelRunner, dice: Dice, end: int) -> EarlyPasses | None:

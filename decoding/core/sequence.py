@@ -16,7 +16,7 @@ from torch import Tensor
 from decoding.core.batch_state import BatchState
 from decoding.core.early_passes import EarlyPasses, early_passes_of, judging_of
 from decoding.core.ending import Decoded, Ending
-from decoding.dice.dice import Dice, PendingVerdict, pending_verdicts
+from decoding.dice.dice import Dice, PendingVerdict, launch_together
 from decoding.dice.verify import EMPTY, Draft, QueuedDraft, Verdict
 from decoding.errors import BadPrompt, BrokenModel
 from decoding.models.devices import Launched, sent_to
@@ -189,7 +189,7 @@ class Sequence:
     def launch_verdicts(sequences: abc.Sequence[Sequence], logits: abc.Sequence[Tensor]) -> None:
         """Launch the verdicts on the drafts of several texts."""
         asked = [(each.dice, rows, each._draft) for each, rows in zip(sequences, logits, strict=True)]
-        for sequence, pending in zip(sequences, pending_verdicts(asked), strict=True):
+        for sequence, pending in zip(sequences, launch_together(asked), strict=True):
             sequence._pending = pending
 
     def shares_choice(self, logits: Tensor) -> bool:

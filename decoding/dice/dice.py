@@ -113,7 +113,7 @@ class Dice:
 
     def launch_verdict(self, logits: Tensor, draft: Draft | QueuedDraft) -> PendingVerdict:
         """Begin to judge a draft: launch what can be launched without waiting for the device."""
-        return pending_verdict(self.choose(logits, draft.aheads).ids, draft)
+        return launch_by_choices(self.choose(logits, draft.aheads).ids, draft)
 
     def _noise_for(self, aheads: Sequence[Ahead], device: torch.device) -> Tensor | None:
         """Return what is added to the scores of each row."""
@@ -247,13 +247,13 @@ def dice_for(sampling: Sampling, vocab: int, seed: int) -> Dice:
     return (SharedDice if sampling.dice == "shared" else Ratio)(sampling, vocab, seed)
 
 
-def pending_verdict(ids: Tensor, draft: Draft | QueuedDraft | None = None) -> PendingVerdict:
+def launch_by_choices(ids: Tensor, draft: Draft | QueuedDraft | None = None) -> PendingVerdict:
     """Begin to judge a draft by the target's own choices."""
     choices = on_its_way(ids)
     return _pending(Launched(ids.device), choices, draft)
 
 
-def pending_verdicts(asked: Sequence[tuple[Dice, Tensor, Draft | QueuedDraft]]) -> list[PendingVerdict]:
+def launch_together(asked: Sequence[tuple[Dice, Tensor, Draft | QueuedDraft]]) -> list[PendingVerdict]:
     """Begin to judge drafts of several texts, each by its dice and logits, with one choice and one copy for all. The
     dice must fix the text, and the vocabulary be one."""
     found = [dice.preferences(dice.scores(logits, draft.aheads), draft.aheads) for dice, logits, draft in asked]

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from decoding.dice import chance
-from decoding.dice.dice import NOISE_BLOCK, Dice, dice_for, pending_verdicts
+from decoding.dice.dice import NOISE_BLOCK, Dice, dice_for, launch_together
 from decoding.dice.sampling import Sampling
 from decoding.dice.verify import Draft
 from decoding.errors import BrokenModel
@@ -157,11 +157,11 @@ def test_verdicts_on_several_texts_take_one_choice_and_are_those_of_each_alone(
     random = torch.Generator().manual_seed(2)
     rows = [torch.randn(len(draft.tokens) + 1, 8, generator=random).to(device) for draft in drafts]
     asked = [(dice([n], seed=n, **settings), rows[n], draft) for n, draft in enumerate(drafts)]
-    found = [weighing.verdict() for weighing in pending_verdicts(asked)]
+    found = [weighing.verdict() for weighing in launch_together(asked)]
     assert found == [made.judge(logits, draft) for made, logits, draft in asked]
     made, logits, draft = asked[0]
     with refusing_waits():
-        broken, whole = pending_verdicts([(made, logits * math.nan, draft), asked[1]])
+        broken, whole = launch_together([(made, logits * math.nan, draft), asked[1]])
     assert whole.verdict() == found[1]
     with pytest.raises(BrokenModel, match="NaN or infinite"):
         broken.verdict()
