@@ -17,9 +17,9 @@ export class Requests {
     its.set(which, row.is_finished ? finished(row) : row);
   }
 
-  /** All requests of a run. `traceOf` returns the state of a sample that is not finished. */
-  of(run, traceOf) {
-    return [...(this.byRun.get(run)?.values() ?? [])].map((one) => (one.isOver ? one : running(one, traceOf(one.id))));
+  /** All requests of a run. `stateOf` returns the state of a sample that is not finished. */
+  of(run, stateOf) {
+    return [...(this.byRun.get(run)?.values() ?? [])].map((one) => (one.isOver ? one : running(one, stateOf(one.id))));
   }
 }
 
