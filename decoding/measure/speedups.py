@@ -44,7 +44,7 @@ def judged_speed(load: Load) -> Speed:
 
 @dataclass(frozen=True)
 class Race:
-    """Seconds of every strategy at one load, on the prompts that all of them have decoded."""
+    """All heats at one load: seconds of every strategy, on the prompts that all of them have decoded."""
 
     load: Load
     times: Mapping[str, Times]  # by label; all have the same keys
