@@ -1,4 +1,4 @@
-"""Replies of a comparison in the terminal: printed as they come, and kept for its document and trace."""
+"""Replies about a comparison in the terminal: printed as they come, and kept for its document and trace."""
 
 from __future__ import annotations
 
