@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from decoding.papers.evidence import Evidence
@@ -14,11 +14,12 @@ FORMAT = "drafthouse.papers/1"
 NOISE = "noise"  # on the shelf: one sentence for each attempt
 
 
-def phases(evidence: Evidence, figures: Sequence[Figure], *, kept: Collection[str] = ()) -> dict[str, int]:
-    """Samples of each phase of the figures that can be drawn. `kept` names phases and figures to leave out."""
-    drawn = [one for one in figures if not evidence.lacks(one.needs) and kept_as(one.slug) not in kept]
+def phases(evidence: Evidence, figures: Sequence[Figure], shelf: Shelf | None = None) -> dict[str, int]:
+    """Samples of each phase of the figures that can be drawn, without what the shelf holds already."""
+    shelf = shelf or Shelf()
+    drawn = [one for one in figures if not evidence.lacks(one.needs) and not shelf.holds(kept_as(one.slug))]
     every = (phase for piece in _pieces(evidence, drawn) for phase in evidence.phases[piece])
-    return {phase.name: phase.samples for phase in every if phase.kept_as not in kept}
+    return {phase.name: phase.samples for phase in every if not shelf.holds(phase.kept_as)}
 
 
 def _pieces(evidence: Evidence, figures: Sequence[Figure]) -> list[str]:

@@ -15,5 +15,8 @@ class Shelf:
     def read(self, name: str) -> Any:
         return self.kept.get(name)
 
+    def holds(self, name: str) -> bool:
+        return self.read(name) is not None
+
     def write(self, name: str, data: Any) -> None:
         self.kept[name] = data

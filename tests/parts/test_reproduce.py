@@ -131,7 +131,7 @@ def test_only_evidence_that_is_on_no_shelf_is_still_due() -> None:
     evidence, figures = evidence_of(3), [FIGURES[slug] for slug in ("disco-classifier", "disco-4", "ssd-3", "ssd-6")]
 
     def due() -> dict[str, int]:
-        return phases(evidence, figures, kept=evidence.shelf.kept)
+        return phases(evidence, figures, evidence.shelf)
 
     every = phases(evidence, figures)
     assert due() == every and every["recording"] == 3 and "measuring prices" not in every

@@ -54,7 +54,7 @@ class DrawFigures(PairOrder):
             cancelled=cancelled,
             classifier_name=classifier,
         )
-        every, due = (drawing.phases(evidence, figures, kept=kept) for kept in ((), self.shelf.kept))
+        every, due = (drawing.phases(evidence, figures, shelf) for shelf in (None, self.shelf))
         evidence.on_progress = PhaseProgress(emit, every, every.keys() - due.keys())
         before, found = noise.mark(os.getpid()), list[dict[str, Any]]()
         with closing(pair), suppress(errors.Cancelled):
