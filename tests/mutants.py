@@ -1,14 +1,10 @@
 """Plant seeded single changes in the product, one at a time, and see which tests notice: what a suite is worth.
 
-| what | how |
-|---|---|
-| hold 40 changes in the loop against the laws | `python -m tests.mutants --count 40 --under decoding/core tests/laws` |
-| list them without running anything | add `--list` |
+    python -m tests.mutants --count 40 --under decoding/core tests/laws  # with --list, only list them
 
-Changes are drawn by `--seed`, in proportion to the lines of each file: comparisons, constants and bounds, conditions,
-swapped arguments, dropped calls and keywords, other operators, returned nothing, and checks that never refuse.
-Each is written over the file itself and taken back, also after Ctrl-C, so run this in a work tree of its own. The
-result is JSON: each change with its tests' exit code and seconds, and the share that was killed.
+Changes are drawn by `--seed`, more where there are more lines. Each is written over the file and taken back, also
+after Ctrl-C, so run this in a work tree of its own. The result is JSON: each change with its tests' exit code and
+seconds, and the share that was killed.
 """
 
 from __future__ import annotations

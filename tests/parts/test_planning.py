@@ -59,6 +59,7 @@ def test_a_classifier_that_was_trained_at_a_temperature_is_calibrated_for_greedy
     tokens = label(study(ready, ALL[60:], greedy, tails=False).recordings)
     losses = [metrics.measure(each(tokens.rows), tokens.accepted).bce for each in (trained, fitted)]
     assert losses[1] < losses[0]
+    assert card["greedy"]["labelled"] == len(label(study(ready, PARTS[1], greedy, tails=True).recordings).rows)
     assert fitted.tuned("priced") == card["greedy"]["thresholds"]["priced"] != trained.tuned("priced")
     assert ready.misfits([choose("disco", {"classifier": "ours"})], greedy) == []
     plainly = dataclasses.replace(trained, card={**card, "greedy": None})  # as where it is trained greedily

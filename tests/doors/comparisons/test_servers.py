@@ -41,9 +41,10 @@ def test_servers_alone_need_no_pair_and_their_first_is_the_baseline(world, by, r
     assert (answer.status_code, answer.json()["pair"], answer.json()["name"]) == (202, None, "Servers on prompts")
     comparison = Comparison.objects.get()
     assert comparison.job.queue == "cpu"  # a niced client would see chunks late
+    page, script = world.page(world.bob), world.script("read")
+    assert script.get(f"/api/v1/comparisons/{comparison.pk}/file/").status_code == 409  # it has not ended
     make.decode_all(comparison)
     figures.sum_up_ended(seconds=60)
-    page, script = world.page(world.bob), world.script("read")
     for at in (f"/comparisons/{comparison.pk}/", "/comparisons/", "/runs/", f"/comparisons/new/?clone={comparison.pk}"):
         shown = page.get(at)
         assert shown.status_code == 200 and b">None<" not in shown.content, at

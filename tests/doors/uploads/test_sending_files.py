@@ -76,6 +76,8 @@ def test_tricks_with_file_names_are_refused(world):
         body = {"name": "x", "files": [{"path": path, "size": 2, "chunks": [sha(b"{}")]}]}
         assert world.api(world.bob).post("/api/v1/uploads/", body).status_code == 400
     assert not Upload.objects.exists()
+    body["files"][0]["path"] = "a/" * 7 + "b"  # the deepest
+    assert world.api(world.bob).post("/api/v1/uploads/", body).status_code == 201
 
 
 def test_a_manifest_that_does_not_add_up_or_exceeds_the_quota_is_refused_before_a_byte_is_sent(world, settings):
