@@ -102,14 +102,14 @@ class JobLoop:
         with logs.fields(job=job.pk, kind=job.kind, attempt=job.attempt, user=job.created_by_id, team=job.team_id):
             logger.info("took job %s, attempt %d", job.pk, job.attempt)
             try:
-                insist(hold, self._done(hold))
+                insist(hold, self._attempt(hold))
             except Stopped:
                 self._let_go(hold)
             state = Job.objects.filter(pk=job.pk).values_list("state", flat=True).first() or "deleted"
             took_s = round(time.monotonic() - began, 1)
             logger.info("job %s is %s after %.1f s", job.pk, state, took_s, extra={"state": state, "took_s": took_s})
 
-    def _done(self, hold: Hold) -> Callable[[], bool]:
+    def _attempt(self, hold: Hold) -> Callable[[], bool]:
         """Do the job, and return how to write its outcome: the database may be away just then."""
         job = hold.job
         try:

@@ -64,7 +64,7 @@ class BesideExchange(Exchange):
         else:
             self._answer(asking, answers, partial(self._wait_for_postscripts, self._process.sent))
 
-    def verifies(self) -> None:
+    def before_verification(self) -> None:
         self._verifying_since_s = perf_counter()
 
     def _look_up(self, asking: Sequence[SsdDrafter]) -> Sequence[Answer]:

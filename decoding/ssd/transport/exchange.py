@@ -65,7 +65,7 @@ class SsdDrafter(Drafter):
         return NO_LOGITS
 
     def anticipate(self, text: Sequence[int], draft: Draft) -> None:
-        self.model.verifies()
+        self.model.before_verification()
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:
         self.model.meanwhile(is_done)
@@ -113,7 +113,7 @@ class Exchange(ABC):
     def ask(self, asking: Sequence[SsdDrafter]) -> None:
         """Ask for the next drafts of these texts. All others have ended."""
 
-    def verifies(self) -> None:  # noqa: B027
+    def before_verification(self) -> None:  # noqa: B027
         """Learn that the target is about to verify."""
 
     def meanwhile(self, is_done: Callable[[], bool]) -> None:  # noqa: B027
@@ -158,7 +158,7 @@ class ExchangeHere(Exchange):
             texts = self._speculators.answer([each.asked for each in asking], perf_counter_ns())
         self._answer(asking, [partial(self._drafted, text) for text in texts], partial(self._tell, texts))
 
-    def verifies(self) -> None:
+    def before_verification(self) -> None:
         if not self._lanes:
             self._prepare(lambda: False)
 

@@ -128,7 +128,7 @@ def test_a_sample_that_kills_the_engine_twice_is_given_up_and_named(launch, engi
     killer = ("static:3", "1", 0)
     for _ in range(2):
         assert work.order().given_up == frozenset()
-        work.note(Began(killer))
+        work.store(Began(killer))
         work.engine_died(EngineDied("It was ended by SIGSEGV."))
     assert work.order().given_up == {killer}
     assert "static:3 on prompt 1: It was ended by SIGSEGV." in work.what_broke()
@@ -141,8 +141,8 @@ def test_a_later_attempt_uses_the_prices_and_kernels_that_the_first_has_found(la
     work = ComparisonRows(Attempt(Hold(jobs.claim(worker="w1", queues=["cpu"])), engine), Compare)
     assert work.order().prices == {}
     found = {"a classifier": {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
-    work.note(Weighed(found, "Another was not weighed."))
-    work.note(Tuned({"device_name": "A card", "dtype": "bfloat16", "kernels": {"unread draft of 4": "used"}}))
+    work.store(Weighed(found, "Another was not weighed."))
+    work.store(Tuned({"device_name": "A card", "dtype": "bfloat16", "kernels": {"unread draft of 4": "used"}}))
     assert JobEvent.objects.filter(sentence="Another was not weighed.").count() == 1
     assert work.order().prices == found
     comparison.refresh_from_db()
@@ -164,11 +164,11 @@ def test_texts_and_numbers_that_no_database_would_take_are_kept_as_far_as_they_c
         ),
         audit=Audit("divergent", 0, 7, 8, math.inf),
     )  # fmt: skip
-    work.note(Began(which))
-    work.note(TracesGrown([Grew(which, 1, [started, verified, ended], {7: "\0"}, time.perf_counter_ns())]))
-    work.note(SampleDecoded(spoiled, 3))
-    work.note(SampleDecoded(spoiled, 3))  # as after a connection that broke before the first was confirmed
-    work.note(Audited([spoiled]))
+    work.store(Began(which))
+    work.store(TracesGrown([Grew(which, 1, [started, verified, ended], {7: "\0"}, time.perf_counter_ns())]))
+    work.store(SampleDecoded(spoiled, 3))
+    work.store(SampleDecoded(spoiled, 3))  # as after a connection that broke before the first was confirmed
+    work.store(Audited([spoiled]))
     stored = Sample.objects.get()
     assert is_whole(stored)
     assert (stored.numbers["text"], stored.numbers["audit"]["gap"]) == ("a\ufffdb", None)

@@ -35,7 +35,7 @@ def work(attempt: Attempt) -> None:
         while order := attempt.insist(rows.order):
             try:
                 for reply in attempt.replies(order):
-                    rows.note(reply)
+                    rows.store(reply)
             except EngineDied as death:
                 rows.engine_died(death)
     finally:

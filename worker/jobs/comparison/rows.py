@@ -85,7 +85,7 @@ class ComparisonRows:
             servers=servers_asked({run.endpoint for run in self.runs.values() if run.endpoint}),
         )
 
-    def note(self, reply: Reply) -> None:
+    def store(self, reply: Reply) -> None:
         match reply:
             case PairLoaded() | Tuned():
                 self._begin_on({"drafthouse": version(), **reply.hardware})
