@@ -55,10 +55,10 @@ class Played:
         with pulse.holding(job) as hold:
             work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())))
             order = work.order()
-            work.note(PairLoaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
+            work.store(PairLoaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
             threading.Thread(target=decode, args=(order, replies.put)).start()
             while (reply := replies.get()) is not None:
-                work.note(reply)
+                work.store(reply)
             self.samples = {str(sample.pk): which for which, sample in work.samples.items()}
             self.prompts = [prompt.id for prompt in order.prompts]
             self.runs = {run.number: label for label, run in work.runs.items()}
