@@ -44,6 +44,7 @@ class Played:
         """Run the comparison. `decode` gets the order and a callback for its replies; the last reply is None."""
         from webapp.jobs import services as jobs
         from worker.attempt import Attempt
+        from worker.jobs.comparison import Compare
         from worker.jobs.comparison.rows import ComparisonRows
         from worker.messages import PairLoaded
         from worker.pulse import Pulse
@@ -53,7 +54,7 @@ class Played:
         pulse, replies = Pulse(lambda: None), queue.Queue()
         pulse.start()
         with pulse.holding(job) as hold:
-            work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())))
+            work = ComparisonRows(Attempt(hold, SimpleNamespace(pid=os.getpid())), Compare)
             order = work.order()
             work.store(PairLoaded({"threads": 1, "device_name": "no device", "dtype": "none"}, {}))
             threading.Thread(target=decode, args=(order, replies.put)).start()
