@@ -41,5 +41,5 @@ def file_name(row: Any) -> str:
 def free(name: str, taken: Iterable[str]) -> str:
     """Number a name that nobody chose if it is taken."""
     known = set(taken)
-    numbered = (f"{name[: LONGEST - 6]} ({number})" for number in itertools.count(2))
-    return next(each for each in itertools.chain([name], numbered) if each not in known)
+    marks = itertools.chain([""], (f" ({number})" for number in itertools.count(2)))
+    return next(each for mark in marks if (each := name[: LONGEST - len(mark)] + mark) not in known)
