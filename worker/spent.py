@@ -54,6 +54,11 @@ class ProcessTime:
         return self.waited > self.seconds and self.worked < IDLE * self.waited
 
     @property
+    def is_in_vain(self) -> bool:
+        """Whether the process has had its time: it worked that long, or does nothing."""
+        return self.is_over or self.is_idle
+
+    @property
     def is_stuck(self) -> bool:
         return self.waited > STUCK * self.seconds
 
