@@ -16,7 +16,7 @@ from __future__ import annotations
 import math
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -156,8 +156,7 @@ def fits_half(weight: Tensor) -> bool:
 
 
 def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
-    """Time every layout that works on a few of the model's matrices; the first dtype wins unless another is clearly
-    faster, so that a busy moment does not change the numbers a model gives."""
+    """Time every layout that works on a few of the model's matrices."""
     works = {
         layout: work
         for dtype in dtypes
@@ -173,6 +172,12 @@ def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
     for layout in times:
         if layout.way == "tiled":
             times[layout] = WHOLE * (times[layout] - 2 * len(samples) * CALL)
+    return chosen(times, dtypes)
+
+
+def chosen(times: Mapping[Layout, float], dtypes: Sequence[torch.dtype]) -> Layout:
+    """Choose by seconds. The first dtype wins unless another is clearly faster, so that a busy moment does not change
+    the numbers a model gives."""
     best = {
         dtype: min((layout for layout in times if layout.dtype == dtype), key=times.__getitem__) for dtype in dtypes
     }
