@@ -330,7 +330,7 @@ class Evidence:
 
     @cached_property
     def _ssd(self) -> tuple[Ran, CostModel, CostModel]:
-        ran, made = self._ran(self.phases["ran_ssd"][0], [AUTOREGRESSIVE, *self.speculating], self.at(0.0), _priced)
+        ran, made = self._ran(self.phases["ran_ssd"][0], [AUTOREGRESSIVE, *self.speculating], self.at(0.0), prices_of)
         return ran, CostModel.from_dict(made["beside"]), CostModel.from_dict(made["alone"])
 
     @cached_property
@@ -402,7 +402,8 @@ def _recording(temperature: float) -> str:
     return f"recording at temperature {temperature:g}"
 
 
-def _priced(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
+def prices_of(choices: Sequence[Choice], traces: Traces) -> dict[str, Any]:
+    """Measure prices of passes alone, and of those beside a draft that prepares."""
     single, beside = (
         [trace for c in choices if c.spec.prepares_ahead is is_ahead for trace in traces[c.label]]
         for is_ahead in (False, True)

@@ -10,11 +10,12 @@ from functools import partial
 
 import pytest
 
-from decoding.choice import choose
+from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
 from decoding.drafting.records import RecordedText
 from decoding.drafting.source import Chain
+from decoding.papers.evidence import prices_of
 from decoding.prices.cost_model import CostModel, on_line
 from decoding.prices.fit import costs_from, counted, decision_cost
 from decoding.prompts.prompt import PromptItem
@@ -22,9 +23,11 @@ from decoding.replay import probing
 from decoding.replay.player import replay
 from decoding.replay.probing import Timed, TimedRule
 from decoding.strategies.disco import Priced
+from decoding.trace.accounting import rounds
 from decoding.trace.events import Drafted, Event, Finished, Started, Verified
 from tests.kit.pairs import pair
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
+from tests.kit.runners import Watched
 from tests.kit.worlds import World, some_classifier, stopped_by
 
 
@@ -47,6 +50,21 @@ def test_costs_are_read_off_traces_and_price_what_was_counted() -> None:
     spent = next(e.end_ns for e in reversed(traces[3]) if isinstance(e, Verified)) * 1e-9
     priced = costs.seconds(replay([RecordedText(recorded(world(), SAMPLINGS[0]).record)], partial(Chain, 4)))
     assert priced == pytest.approx(spent, rel=1e-6)
+
+
+def test_of_strategies_that_prepare_ahead_come_the_prices_beside_and_of_the_others_those_alone() -> None:
+    choices, traces = parse_choices("autoregressive,static:2,ssd:4"), runs(0, 2, 4)
+    found = prices_of(choices, {choice.label: [trace] for choice, trace in zip(choices, traces, strict=True)})
+    assert found["alone"] == costs_from(traces[:2]).for_one() != costs_from(traces[2:]).for_one()
+
+
+@pytest.mark.parametrize("label", ["static:4", "threshold:0.4", "hybrid"])
+def test_a_trace_says_how_many_rows_the_drafts_passes_had(label: str) -> None:
+    world = World.of_tables(8, 7, noise=0.8)
+    draft = world.draft = Watched(world.draft)
+    _, recorder = world.run(*parse_choices(label), [3, 1, 3, 1, 2], Sampling(max_new_tokens=60))
+    told = [rows for one in rounds(recorder.events) if one.passes for rows in (one.read, *[1] * (one.passes - 1))]
+    assert draft.fed[1:] == told  # behind the prompt
 
 
 def test_the_rest_of_a_round_costs_more_where_there_is_a_draft_to_tell_of() -> None:
@@ -168,7 +186,7 @@ def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
     costs = probing.probe(pair(), prompts, Sampling(temperature=1.0, max_new_tokens=120))
     assert costs.widest == 24
     assert all(after >= before > 0 for (_, before), (_, after) in itertools.pairwise(costs.target[1]))
-    assert costs.decision == 0 < costs.reading
+    assert costs.decision == 0 < costs.reading and costs.draft(1) > 0
 
 
 def test_prompts_stand_for_all_by_their_length() -> None:
