@@ -55,6 +55,11 @@ def save(
     return folder
 
 
+def edit(file: Path, **values: object) -> None:
+    """Change values of a JSON file."""
+    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+
+
 def spoil(folder: Path, token: int) -> None:
     """Let a saved model answer NaN after a token, which it never writes itself."""
     weights = load_file(folder / "model.safetensors")

@@ -25,7 +25,7 @@ from decoding.models.folder import inspect
 from decoding.models.tokenizer_files import read_tokenizer
 from decoding.prompts.prompt import PromptItem
 from decoding.vocabularies.fit import check_pair
-from tests.kit.models import LLAMA, LLAMA3, OTHERS, save
+from tests.kit.models import LLAMA, LLAMA3, OTHERS, edit, save
 from tests.kit.pairs import sentences
 
 
@@ -62,10 +62,6 @@ def test_a_fingerprint_is_that_of_the_weights(folder: Path, tmp_path: Path) -> N
     assert inspect(elsewhere).fingerprint == first
     save(elsewhere, "llama", seed=1, dtype=torch.bfloat16, **LLAMA)
     assert inspect(elsewhere).fingerprint != first
-
-
-def edit(file: Path, **values: object) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text()) | values))
 
 
 def set_config(folder: Path, **values: object) -> None:

@@ -17,7 +17,7 @@ from safetensors.torch import load_file, save_file
 from decoding.errors import BadExport
 from decoding.models.gguf.writing import export_of, write
 from tests.kit.bpe import save_with_bpe
-from tests.kit.models import LLAMA, YARN
+from tests.kit.models import LLAMA, YARN, edit
 from tests.kit.terminal import given
 from worker.terminal import export
 
@@ -89,8 +89,8 @@ def test_a_tokenizer_keeps_its_tokens_ends_template_and_the_token_before_each_te
     assert kinds[-1] == 5, "a row of the embedding that no text has"
 
 
-def edit(file: Path, **values: Any) -> None:
-    file.write_text(json.dumps(json.loads(file.read_text()) | values))
+def with_suffix(file: Path) -> None:
+    edit(file, model=json.loads(file.read_text())["model"] | {"end_of_word_suffix": "</w>"})
 
 
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
@@ -107,6 +107,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda folder: edit(folder / "tokenizer.json", pre_tokenizer=BYTES | {"add_prefix_space": True}),
         "cuts a text by",
     ),
+    "suffixes": (lambda folder: with_suffix(folder / "tokenizer.json"), "sets end_of_word_suffix"),
     "normalizer": (lambda folder: edit(folder / "tokenizer.json", normalizer={"type": "Lowercase"}), "rewrites a text"),
 }
 

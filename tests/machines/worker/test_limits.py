@@ -15,9 +15,10 @@ import torch
 
 from decoding.choice import choose
 from decoding.core.load import Load
+from decoding.errors import OutOfMemory
 from decoding.models.checkpoints import LoadedModel
 from decoding.models.folder import inspect
-from tests.kit.models import LLAMA, save
+from tests.kit.models import LLAMA, OTHERS, edit, save
 from tests.kit.processes import until
 from webapp.jobs.models import Job
 from worker import memory, spent
@@ -109,7 +110,7 @@ class Memory:
         return sum(one() is not None for one in self._there)
 
 
-def test_the_longest_unused_leaves_when_there_is_no_room_and_its_memory_is_free(folders):
+def test_the_longest_unused_leaves_when_there_is_no_room_and_its_memory_is_free(folders, tmp_path):
     memory = Memory(2, folders[0])
     residents = Residents(memory.free)
 
@@ -124,6 +125,10 @@ def test_the_longest_unused_leaves_when_there_is_no_room_and_its_memory_is_free(
     assert used(0) == first  # it was 1 that left
     used(1)
     assert memory.count() == 2
+    edit(save(tmp_path, "gemma2", **OTHERS["gemma2"]) / "config.json", head_dim=2**16, num_key_value_heads=2**16)
+    with pytest.raises(OutOfMemory, match="GiB for a text"):
+        residents.load(Spot(tmp_path, "cpu", "target"))
+    assert memory.count() == 0
 
 
 def test_a_target_is_not_put_out_for_its_own_draft(folders):
