@@ -94,7 +94,10 @@ def test_three_tokens_under_ratio_dice_follow_the_targets_joint_distribution() -
         def chi_square(seeds: range) -> float:
             """It lies below 54.05 for 99.9 % of fair draws: 26 degrees of freedom."""
             requests = [Request(BESIDE.at(at), [0, 1, 2], sampling, seed, Ending(frozenset())) for seed in seeds]
-            answers = [answer for _, answer in pair.contestant(BESIDE).run(requests, lambda _: Recorder(), never, at)]
+            heard = [Recorder() for _ in seeds]
+            sinks = iter(heard)
+            answers = [answer for _, answer in pair.contestant(BESIDE).run(requests, lambda _: next(sinks), never, at)]
+            assert not [reason for recorder in heard for reason in reasons(recorder.events)]
             counts = Counter(tuple(answer.tokens[:3]) for answer in answers if isinstance(answer, Decoded))
             assert counts.total() == len(seeds)
             shares = ((words, len(seeds) * share) for words, share in law.items())
