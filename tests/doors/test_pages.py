@@ -14,6 +14,7 @@ from webapp.comparisons.models import Comparison
 from webapp.core.templatetags.trail import CRUMBS
 from webapp.jobs import services as jobs
 from webapp.registry.models import LanguageModel, Pair
+from worker.supervisor import starter
 
 
 def trail(answer) -> list[tuple[str, str]]:
@@ -58,10 +59,12 @@ def test_a_new_team_is_led_to_its_first_comparison_and_who_has_none_to_make_one(
     assert client.get("/models/").status_code == 403
 
 
-def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_comparison_of_it(world, by):
+def test_where_the_starter_pair_is_the_first_visit_is_one_click_from_a_comparison_of_it(world, by, capsys):
     client = world.page(world.bob)
     make.pair(by, name=demo.STARTER)
     assert "Run the demo" not in client.get("/comparisons/").content.decode()
+    starter.launch_demo()
+    assert capsys.readouterr().err == "There is no starter pair to show; the demo is left out.\n"
     make.dataset(by, count=3 * demo.PROMPTS + 1, name=f"{demo.STARTER} code")
     assert "Run the demo" in client.get("/comparisons/").content.decode()
     assert "Run the demo" not in world.page(world.victor).get("/comparisons/").content.decode()

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,6 +139,8 @@ def test_a_chat_becomes_the_text_that_transformers_makes_of_it(model: Path, rend
             list(chat.messages), list(chat.tools) or None, add_generation_prompt=True, tokenize=False
         )
         assert renderer.render(chat.messages, chat.tools) == expected
+    [process] = [child for child in psutil.Process().children() if "sandbox.py" in " ".join(child.cmdline())]
+    assert process.rlimit(psutil.RLIMIT_NOFILE) == (3, 3)  # it opens no file
 
 
 def test_a_template_is_found_wherever_models_keep_it(model: Path) -> None:

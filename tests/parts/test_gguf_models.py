@@ -20,12 +20,13 @@ from decoding.errors import BadCheckpoint
 from decoding.models.checkpoints import load, tokenizer_of
 from decoding.models.fast.rope import frequencies
 from decoding.models.folder import inspect
-from decoding.models.gguf.header import FORMATS
+from decoding.models.gguf.header import FORMATS, read_gguf
 from decoding.models.gguf.reading import write_folder
 from decoding.vocabularies.fit import check_pair
 from tests.kit.bpe import CUTS, HARD, save_with_bpe
 from tests.kit.gguf_files import BLOCKS, Arrays, Values, contents, exported, gemma, gemma_vocabulary, write_gguf
 from tests.kit.models import LLAMA, LLAMA3, YARN
+from worker.gguf_folders import weight_bytes
 
 FAMILIES: dict[str, tuple[str, dict[str, Any]]] = {
     "llama, biases, YaRN": ("llama", LLAMA | {"attention_bias": True, "mlp_bias": True, "rope_parameters": YARN}),
@@ -81,6 +82,7 @@ def test_quantised_weights_are_the_numbers_that_they_stand_for(tmp_path: Path, f
     kind = GGMLQuantizationType[form]
     folder = made(write_gguf(tmp_path / "model.gguf", values, arrays, kind))
     read = load_file(folder / "model.safetensors")
+    assert weight_bytes(read_gguf(tmp_path / "model.gguf")) == sum(each.nbytes for each in read.values())
     wanted = gguf.quants.dequantize(gguf.quants.quantize(arrays["blk.1.ffn_up.weight"], kind), kind)
     got = read["model.layers.1.mlp.up_proj.weight"]
     assert got.dtype == (torch.bfloat16 if form == "BF16" else torch.float16)
@@ -157,6 +159,7 @@ REFUSED: dict[str, tuple[Callable[[Path], object], str]] = {
         changed(lambda values, arrays: arrays.update({"blk.0.ssm_in.weight": np.ones((2, 2), np.float32)})),
         "holds the tensor blk.0.ssm_in.weight",
     ),
+    "heads of another size": (with_value("llama.attention.head_count", 10), "rows of .* are not those of 10 heads"),
     "unknown rules": (with_value("tokenizer.ggml.pre", "tekken"), "splits text by the rules 'tekken'"),
 }
 

@@ -14,6 +14,9 @@ from decoding.errors import BadPair
 from decoding.vocabularies.fit import PairReport, check_pair
 from tests.kit.models import LLAMA, save
 from tests.kit.pairs import sentences
+from worker.engine.pairs import load_pair
+from worker.engine.residents import Residents
+from worker.messages import LocalPair
 
 SMALL = LLAMA | {"hidden_size": 12, "intermediate_size": 16, "num_hidden_layers": 1, "num_attention_heads": 2}
 
@@ -76,6 +79,8 @@ def test_tokenizers_without_a_common_token_do_not_fit(pair: tuple[Path, Path]) -
     assert levels(report)["shared tokens"] == "misfit"
     with pytest.raises(BadPair, match=r"None of the draft's 97 tokens writes what one of the target's 97 does \(0 %\)"):
         report.require()
+    with pytest.raises(BadPair):
+        load_pair(LocalPair(*pair, "cpu", {}), Residents())
 
 
 def test_a_padded_vocabulary_fits(pair: tuple[Path, Path], tmp_path: Path) -> None:

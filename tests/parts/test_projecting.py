@@ -72,6 +72,8 @@ def test_a_draft_that_would_end_at_once_has_no_estimate_and_can_have_another_acc
 def test_a_document_says_that_it_is_simulated_has_the_best_in_every_field_and_counts_its_progress(few) -> None:  # type: ignore[no-untyped-def]
     told: list[tuple[str, int, int]] = []
     found = document(few, EVEN, SHARED, on_progress=lambda *step: told.append(step))
+    stopped = document(few, EVEN, SHARED, cancelled=lambda: True)
+    assert stopped["settings"] == stopped["map"]["fields"] == []
     assert (found["format"], found["label"], found["misfit"]) == ("drafthouse.projection/1", "simulated", "")
     assert Card.from_dict(found["card"]) == EVEN
     for phase in ("projecting", "drawing the map"):

@@ -13,7 +13,7 @@ from decoding.measure import passes, why
 from decoding.measure.sample import SampleResult, Timing, sample_from_dict, sample_from_events
 from decoding.measure.spent import BOUND, CAUSES, is_behind, rounds_behind
 from decoding.measure.summary import report
-from decoding.measure.why import Texts
+from decoding.measure.why import WITH_PROMPTS, Texts
 from decoding.strategies import BASELINE
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Reported, Started, Verified
 from decoding.words import change, percent, signed
@@ -177,7 +177,9 @@ def test_under_load_what_others_take_has_its_own_bars():
     assert told["bound"] == pytest.approx(8e9 / (3 * 200)) and told["row_ns"] == 200
     assert ns(told) == {"drafting": 100, "early": 200, "rejected": 20, "others": 50, "prompts": 60 + 200,
                         "width": 4 * 30, "overhead": 4 * 5}  # fmt: skip
-    assert told["passes"] == [{"texts": 4, "ns": 230}]
+    assert told["passes"] == [{"texts": 4, "ns": 230}] and WITH_PROMPTS not in told["sentence"]
+    always = Trace().play(2, 2, drafting=40, verify=430, shared={"texts": 4, "prompt_rows": 9}).sample(AMONG)
+    assert WITH_PROMPTS in found(crowd(), always, choices=(CROWD, AMONG))[AMONG.label]["sentence"]
     assert told["measured"] == pytest.approx(8e9 / queued.decode_ns)
     assert told["with_prompt"] == pytest.approx(8e9 / (queued.decode_ns + PREFILL))
     assert told["end_to_end"] == pytest.approx(8e9 / (queued.decode_ns + PREFILL + 700))

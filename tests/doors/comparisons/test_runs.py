@@ -140,6 +140,7 @@ def test_every_column_is_drawn_whatever_a_run_has_in_it(world, by, ready):
     body = page_of(world, column=list(columns.COLUMNS)).split("<tbody>")[-1].split("</tbody>")[0]
     rows = [row.split("</th>")[1] for row in body.split("<tr")[1:]]
     assert [row.count("<td") for row in rows] == [len(columns.COLUMNS)] * 4
+    assert {"lookahead", "threshold"} <= columns.COLUMNS.keys() - set(columns.USUAL)
     assert "&lt;b&gt;&quot;one&quot;" in body and "<b>&quot;" not in body
     assert ">diverges<" in rows[3] and "1 of 3" in rows[3] and "too few prompts" in rows[3] and "baseline" in rows[2]
     chosen = world.page(world.bob).get("/runs/", {"column": ["device", "lookahead"]}).context["shown"]

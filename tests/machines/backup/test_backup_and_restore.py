@@ -235,7 +235,7 @@ def test_a_full_disk_is_told_and_leaves_nothing(lab: Lab, backup: Path, tmp_path
         words = f"ulimit -f 40; exec {shlex.join(COMMAND)} {command} {file} --data {there.folder}"
         done = subprocess.run(["bash", "-c", words], env=there.env, capture_output=True, text=True, check=False)
         assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
-        assert "The file system refuses" in done.stderr or "The database refuses" in done.stderr
+        assert "The file system refuses: File too large" in done.stderr or "The database refuses" in done.stderr
     assert not list(tmp_path.iterdir())
 
 

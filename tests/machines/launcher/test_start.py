@@ -75,8 +75,12 @@ def test_what_pages_and_modules_name_is_collected_under_hashed_names(prepared):
     assert {path.resolve() for path in imports} <= {path.resolve() for path in modules}
 
 
-def test_a_link_is_printed_when_it_is_asked_for(prepared):
+def test_a_link_and_a_token_of_90_days_are_printed_when_they_are_asked_for(prepared):
     assert run([*PREPARE, "--link"], prepared).stdout.startswith("/enter/")
+    assert run([sys.executable, "-P", "-m", "worker.supervisor.token"], prepared).stdout.startswith("dh_")
+    with closing(sqlite3.connect(prepared / "drafthouse.sqlite3")) as database:
+        [(days,)] = database.execute("SELECT julianday(expires) - julianday(created) FROM accounts_apitoken")
+    assert days == pytest.approx(90)
 
 
 def test_a_folder_where_everybody_keeps_their_own_is_left_as_it_is(tmp_path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import socket
 import threading
 from collections.abc import Iterator
@@ -17,7 +18,7 @@ from django.core.management import call_command
 from tests.kit.stores import bucket, s3_server  # noqa: F401
 from webapp.config import readiness, status
 from webapp.config.door import Door
-from webapp.core import fingerprints
+from webapp.core import fingerprints, start
 
 
 def amiss() -> dict[str, str]:
@@ -51,6 +52,7 @@ def test_all_is_well_and_every_part_says_so_under_any_host_name(transactional_db
 def test_a_broker_that_is_gone_or_says_nothing_is_told_and_asked_by_one_thread_alone(db, settings, silent, tmp_path):
     settings.REDIS_URL = f"unix://{tmp_path}/gone.sock"
     assert amiss() == {"broker": "The broker does not answer (ConnectionError)."}
+    assert any("Without a broker" in warning for warning in status.system()["warnings"])
     settings.REDIS_URL = f"unix://{silent}"
     before = threading.active_count()
     asked = [readiness.PARTS[1].ask() for _ in range(50)]
@@ -77,12 +79,14 @@ def test_without_the_store_the_rest_is_served_and_the_reason_is_told(db, setting
     assert any("(NoSuchBucket)" in warning for warning in status.system()["warnings"])
 
 
-def test_a_machine_with_other_secrets_is_refused_and_told_which_to_copy(transactional_db, settings):
+def test_a_machine_with_other_secrets_is_refused_and_told_which_to_copy(transactional_db, settings, caplog):
     fingerprints.keep()
     assert amiss() == {}
     settings.TOKEN_PEPPER = "of another machine"
     fingerprints.keep()
     told = amiss()["database"]
     assert "Copy secrets/token_pepper" in told and "accept_secrets" in told and "secret_key" not in told
+    start.wait(logging.getLogger("a worker"))
+    assert caplog.messages[-1].endswith("Until then no job here can ask a server that needs a key.")
     call_command("accept_secrets")
     assert amiss() == {}

@@ -150,6 +150,7 @@ def test_servers_alone_are_compared_without_a_model_here_or_end_with_a_sentence(
     assert capsys.readouterr().err.splitlines()[-1].startswith(f"llamacpp {FAILED}")
     document = read(written)
     assert document["pair"] is None and document["baseline"] == "server:openai"
+    assert document["hardware"]["threads"] == 0
     assert [row["audit"]["identical"] for row in document["strategies"]] == [4, 4]
 
 

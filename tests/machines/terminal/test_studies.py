@@ -26,7 +26,7 @@ from tests.kit.models import LLAMA, another_order_of_words, save
 from tests.kit.terminal import ROOT, compared, copied, given, on_pair, read
 from worker.engine.residents import Residents
 from worker.messages import Cancelled, Emit, Found, JobProgress, PairOrder
-from worker.terminal import oracle, papers, plan, project, train_disco
+from worker.terminal import files, oracle, papers, plan, project, train_disco
 from worker.terminal.bench import parser_of, read_recorded
 from worker.terminal.compare import compare as comparing
 from worker.terminal.compare import main as compare
@@ -150,16 +150,17 @@ def test_a_plan_an_oracle_and_a_projection_are_about_copies_and_a_draft_that_mat
 
 def test_a_classifier_of_copies_is_trained_beside_its_target_and_planned_with(here, tmp_path):
     """Training used to need a draft, and a plan left out what a classifier judges."""
+    judged = {"lookup:classifier=newest", "suffix:classifier=newest"}
     target = shutil.copytree(here / "target", tmp_path / "target")
     alone = [f"--target={target}", f"--prompts={here / 'prompts.jsonl'}", "--threads=1"]
     train_disco.run([*alone, "--max-new-tokens=60", "--design", "sources"])
     card = read(tmp_path / "disco" / "card.json")
     assert set(card["sweep"]) == set(card["thresholds"]) == {"copied"}
+    assert set(card["predicted"]) == {"best lookup", "best suffix", *judged}
     with pytest.raises(BadArguments, match="perhaps of a draft for this target"):
         train_disco.run([*alone, "--design", "sources"])
     plan.run([*alone, "--limit=2", "--max-new-tokens=8", "--load", "1,2", "--json", str(tmp_path / "plan.json")])
     found = read(tmp_path / "plan.json")
-    judged = {"lookup:classifier=newest", "suffix:classifier=newest"}
     assert kinds(found["settings"]) >= {"lookup", "suffix", *judged} and kinds(found["at_load"]["rows"]) >= judged
     assert "hybrid:classifier=newest" not in kinds(found["settings"])
     assert all(row["measured"] for row in found["settings"] if Choice.of(row).kind in judged)
@@ -171,6 +172,7 @@ def test_a_gguf_file_is_compared_as_the_folder_that_is_made_of_it_once(tmp_path,
     (tmp_path / "prompts.txt").write_text("def add(a, b)\n")
     options = ["--target", str(file), "--prompts", str(tmp_path / "prompts.txt"), "--max-new-tokens", "8"]
     assert compare([*options, "--strategies", "lookup", "--json", str(tmp_path / "result.json")]) == 0
+    assert files.kept("models")[1] == shutil.disk_usage(tmp_path).total
     assert compared(tmp_path / "result.json")["pair"]["target"]["gguf"].startswith("a GGUF file (F32, ")
     assert "The target was dequantised from a GGUF file (F32, " in capsys.readouterr().err
     [made] = (tmp_path / "data" / "models").iterdir()

@@ -34,6 +34,10 @@ def row(label: str, **more: Any) -> dict[str, Any]:
     return {**REPORT["strategies"][0], **of, "speedup": gain(1.0, 1.0, 1.0), "audit": audit, **more}
 
 
+def way_to(speed: float) -> dict[str, Any]:
+    return {"bound": 2 * speed, "steps": [{"title": "draft price", "from": 2 * speed, "to": speed}], "measured": speed}
+
+
 def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
     fast = row(
         "static:4",
@@ -45,8 +49,9 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
         draft_share=0.28,
         verify_share=0.7,
         audit={"identical": 22, "tie": 2, "divergent": 0, "not_compared": 0},
+        why=way_to(100.0),
     )
-    lost = row("ssd:4", speedup=gain(1.5, None, None, 5), lost={"It hung up.": 2}, captures=3)
+    lost = row("ssd:4", speedup=gain(1.5, None, None, 5), lost={"It hung up.": 2}, captures=3, why=way_to(99.5))
     told = lines(row(ALONE), fast, lost, row("oracle:32"), row("assisted:20"), doubt="All is settled.", noise="40 %.")
     assert told[:3] == ["static:4 is faster.", "All is settled.", ""]
     heading = "strategy tokens/s speed-up end to end per round accepted drafting verifying audit"
@@ -57,6 +62,8 @@ def test_the_verdict_comes_first_and_then_a_row_for_each_strategy() -> None:
     assert "1.50 (5 prompts)" in told[6]
     assert "ssd:4 lost its draft on 2 of 24 samples: It hung up." in told
     assert "ssd:4 recorded 3 CUDA graphs in time that counts." in told
+    assert "static:4, why not faster: bound 200 · draft price -100 · measured 100 tokens/s" in told
+    assert "ssd:4, why not faster: bound 199.0 · draft price -99.5 · measured 99.5 tokens/s" in told
     assert "oracle:32 is a bound: it knows what no real strategy can know, and is not ranked" in told
     assert "assisted:20 is the transformers library on the same weights" in told
     assert not any(line.startswith((f"{ALONE} lost", f"{ALONE} recorded")) for line in told)

@@ -72,6 +72,13 @@ def test_a_lab_without_workers_is_broken_and_one_without_a_light_one_too(transac
     assert "--queue light" in amiss()["workers"][1]
 
 
+def test_gpus_that_torch_cannot_use_are_told(well, monkeypatch, tmp_path):
+    (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 0, GPU-1f3a\n")
+    (tmp_path / "nvidia-smi").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert "PyTorch cannot use them" in amiss()["gpu"][1]
+
+
 def test_a_machine_of_workers_needs_neither_static_files_nor_the_secrets(well, settings):
     settings.SECRET_KEY = "of this machine"
     settings.STORAGES = {"staticfiles": {"BACKEND": "webapp.core.static.HashedStatic"}}

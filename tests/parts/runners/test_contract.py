@@ -52,6 +52,11 @@ def test_each_token_of_a_tree_sees_the_text_and_its_ancestors_only(runner: Model
     fresh(runner, TEXT[:20])
     assert_close(grown(runner, sizes)[1], want)
     assert runner.tokens == TEXT[:20]
+    for move in (lambda: runner.rewind(20), lambda: runner.extend([1])):
+        tree = runner.grow()
+        move()
+        with pytest.raises(RuntimeError, match="closed"):
+            tree.extend([1], [-1])
 
 
 def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -> None:
