@@ -13,7 +13,7 @@ from decoding.core.loop import never
 from decoding.dice.sampling import Sampling
 from decoding.errors import BrokenModel
 from decoding.ssd.transport.draft_process import Cores
-from decoding.trace.events import EventSink, Recorder
+from decoding.trace.events import Recorder
 from tests.kit.table import TableRunner
 from tests.kit.worlds import state_of, tables
 
@@ -47,10 +47,7 @@ def run(
     ]
     recorders: dict[int, Recorder] = {id(request): sink() for request in requests}
 
-    def sink_for(request: Request) -> EventSink:
-        return recorders[id(request)]
-
-    answers = pair.contestant(choice).run(requests, sink_for, never, at)
+    answers = pair.contestant(choice).run(requests, lambda request: recorders[id(request)], never, at)
     return {tuple(request.prompt): (answer, recorders[id(request)]) for request, answer in answers}
 
 

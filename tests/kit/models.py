@@ -28,7 +28,6 @@ LLAMA: dict[str, Any] = {
 }
 LLAMA3 = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0}
 YARN = {"rope_type": "yarn", "factor": 4.0, "rope_theta": 100.0, "original_max_position_embeddings": 32}
-GPT2: dict[str, Any] = {"vocab_size": 97, "n_embd": 48, "n_layer": 3, "n_head": 6, "n_positions": 128}
 
 
 def save(
@@ -100,7 +99,6 @@ _SIZES = {
     "num_attention_heads": 4,
 }
 OTHERS: dict[str, dict[str, Any]] = {
-    "opt": _SIZES | {"ffn_dim": 80, "max_position_embeddings": 128, "word_embed_proj_dim": 48},
     "phi": _SIZES | {"max_position_embeddings": 128},
     "falcon": _SIZES | {"max_position_embeddings": 128},
     # alternates full and sliding attention

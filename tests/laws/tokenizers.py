@@ -27,9 +27,7 @@ def bridge(target: Spelling, draft: Spelling, method: Method, ends: int | None =
     return Bridge(method, *coders, both, theirs, ours, outputs, lambda tokens: draft.bytes_of(tokens).decode())
 
 
-def bridged(
-    target: Spelling, draft: Spelling, method: Method, seed: int = 0, context: int = 4096, **shape: float
-) -> World:
+def bridged(target: Spelling, draft: Spelling, method: Method, seed: int = 0, **shape: float) -> World:
     """The target's tables are those of `World.of_tables`; the draft's resemble them where both have a token."""
     made = bridge(target, draft, method)
     theirs, alike = tables(made.outputs, seed, **shape)
@@ -37,13 +35,12 @@ def bridged(
     ours = torch.randn(STATES, 1 + max(draft.written), generator=dice, dtype=torch.float64)
     for number, token in made.shared.to_target.items():
         ours[:, number] = alike[:, token]
-    own = TableRunner(ours, context, state_of)
-    return World(TableRunner(theirs, context, state_of), own if method == "slem" else made.over(own), bridge=made)
+    own = TableRunner(ours, state_of=state_of)
+    return World(TableRunner(theirs, state_of=state_of), own if method == "slem" else made.over(own), bridge=made)
 
 
 LETTERS = spelling(*"abcdefgh", "ab", "abc", "cd", "hh")
-OTHERS = spelling(
-    "x", "ba", *"hgfedcb", "ab", "bcd", "yz", "a"
-)  # no id means the same, and "abc", "cd", "hh" are missing
+# No id means the same, and "abc", "cd", "hh" are missing.
+OTHERS = spelling("x", "ba", *"hgfedcb", "ab", "bcd", "yz", "a")
 SMALL = spelling("a", "b", "ab")
 OTHER_SMALL = spelling("x", "b", "ba", "a")

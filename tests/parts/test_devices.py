@@ -10,8 +10,6 @@ from decoding.models.devices import device_called, free_bytes, give_back, is_los
 from tests.kit.rehearsal import on_a_gpu
 from tests.kit.waiting import refusing_waits
 
-CPU = torch.device("cpu")
-
 
 @pytest.mark.parametrize("name", ["cuda:99", "abacus", "mps"])
 def test_a_device_that_is_not_there_is_refused_in_a_sentence(name: str) -> None:

@@ -20,7 +20,7 @@ from tests.golden.live import Model, MovedClock, Stage
 from tests.kit.recordings import recorded
 from tests.kit.worlds import World, state_of
 
-HYBRID, BOUND, ALONE = choose("hybrid"), choose("best-source"), choose("autoregressive")
+BOUND = choose("best-source")
 SHARED = Sampling(temperature=0.9, dice="shared", max_new_tokens=50, repetition_penalty=1.2)
 
 

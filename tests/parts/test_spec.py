@@ -6,8 +6,6 @@ from decoding.drafting.params import Value
 from decoding.errors import BadStrategy
 from decoding.strategies import STRATEGIES
 
-LOOKUP, SUFFIX = "lookup:classifier=newest", "suffix:classifier=newest"
-
 
 def test_a_list_of_strategies_is_read_as_it_is_written() -> None:
     choices = parse_choices("autoregressive, static:6,threshold:0.3,cap=10,assisted:lookahead=3,threshold=0")
@@ -28,7 +26,7 @@ def test_a_label_reads_back_as_the_same_choice(slug: str) -> None:
 @pytest.mark.parametrize(
     ("earlier", "params", "now", "kind"),
     [
-        ("disco-lookup", {}, "lookup:20,classifier=newest", LOOKUP),
+        ("disco-lookup", {}, "lookup:20,classifier=newest", "lookup:classifier=newest"),
         ("suffix-memory:0,cap=6", {"threshold": 0.0, "cap": 6}, "suffix:0,cap=6,memory=true", "suffix:memory=true"),
         ("disco-hybrid", {"classifier": ""}, "hybrid:newest", "hybrid:classifier=newest"),
     ],

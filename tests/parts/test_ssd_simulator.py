@@ -22,9 +22,7 @@ from tests.kit.recordings import tokens_per_round, tracked
 from tests.kit.worlds import World
 
 pytestmark = pytest.mark.slow
-NEW = 40
 VOCAB = 14
-SAMPLINGS = [Sampling(max_new_tokens=NEW), Sampling(temperature=1.0, max_new_tokens=NEW, repetition_penalty=1.2)]
 
 
 def even(lookahead: int, branches: int) -> Plan:

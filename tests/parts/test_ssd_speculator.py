@@ -12,7 +12,7 @@ import pytest
 import torch
 
 from decoding.backends.registry import build
-from decoding.choice import Choice, choose, parse_choices
+from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco import features
 from decoding.disco.classifier import DraftClassifier
@@ -134,9 +134,6 @@ def test_more_branches_than_memory_holds_are_refused_with_both_figures() -> None
     check_branches(choose("static"), vocab=1 << 17, free=0)
 
 
-GREEDY = Sampling(max_new_tokens=50)
-
-
 def watched(context: int = 60, vocab: int = 12, hides: bool = True) -> tuple[Solo, Watched]:
     seen = Watched(TableRunner(tables(vocab, 3)[1], context=context, state_of=state_of))
     settings = SpeculatorSettings(lookahead=3, branches=40, fanout="uniform", backup="neural")
@@ -179,10 +176,6 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
     survivals = [*itertools.accumulate(draws.estimate(), operator.mul)]
     assert len(answer.tokens) == len(survivals) < depth and answer.stop == "rule"
     assert survivals[-1] < 0.5 and all(survival >= 0.5 for survival in survivals[:-1])
-
-
-def ssd(text: str = "ssd:4,branches=12,backup=neural") -> Choice:
-    return parse_choices(text)[0]
 
 
 @torch.inference_mode()

@@ -117,9 +117,9 @@ def test_attention_that_is_wrong_or_breaks_is_not_used() -> None:
         assert any(why_wrong(wrong, attend_chains, one) for one in tried)
 
 
-def multiplying(tmp_path: Path, dtype: str = "bfloat16", **changed: Any) -> Any:
+def multiplying(tmp_path: Path) -> Any:
     """A decoder whose kernel for products is torch's own launches."""
-    decoder = fast_runner(save(tmp_path, "llama", **LLAMA | changed), static=True, dtype=dtype).decoder
+    decoder = fast_runner(save(tmp_path, "llama", **LLAMA), static=True, dtype="bfloat16").decoder
     decoder.kernels = Kernels(product=fused.product)
     return decoder
 
