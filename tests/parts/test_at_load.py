@@ -9,9 +9,8 @@ import pytest
 from decoding.choice import parse_choices
 from decoding.core.batch_state import TRIAL, BatchState
 from decoding.dice.sampling import Sampling
-from decoding.drafting.source import Chain, View
+from decoding.drafting.source import View
 from decoding.measure.crossover import paying
-from decoding.prices.cost_model import CostModel
 from decoding.replay.at_load import play
 from decoding.replay.planning import RecordedSet, study
 from decoding.replay.planning_at_load import PlanInputs, crossovers, predict_at_load, schedule, worth_running
@@ -34,16 +33,10 @@ def test_one_user_takes_the_seconds_of_the_passes_that_a_replay_counts(recorded:
     assert sum(request.end for request in played.requests) == pytest.approx(counted)
 
 
-def settled(policy: Chain, costs: CostModel, running: int) -> BatchState:
-    policy.batch = batch = BatchState(costs)
-    batch.begin(running)
-    return batch
-
-
 def test_where_a_row_costs_more_than_it_brings_a_budget_drafts_nothing_and_one_text_tries_again_now_and_then() -> None:
     policies = [Budget(6) for _ in range(16)]
-    batch = settled(policies[0], DEAR, 16)
-    lengths = []
+    batch, lengths = BatchState(DEAR), []
+    batch.begin(16)
     for _ in range(3 * TRIAL + 2):
         for policy in policies:
             policy.batch = batch

@@ -45,10 +45,6 @@ WITH_MARKS = """{{ bos_token }}
 {%- if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"""
 
 
-def read(name: str) -> list[PromptItem]:
-    return read_prompts(decode((FILES / name).read_bytes(), name), name)
-
-
 # Reading -------------------------------------------------------------------------------------------------------------
 
 
@@ -132,9 +128,8 @@ def renderer(model: Path) -> Iterator[Renderer]:
 def test_a_chat_becomes_the_text_that_transformers_makes_of_it(model: Path, renderer: Renderer, name: str) -> None:
     (model / "chat_template.jinja").write_text(WITH_MARKS)
     theirs = AutoTokenizer.from_pretrained(model)
-    for prompt in filter(lambda prompt: prompt.chat, read(name)):
-        chat = prompt.chat
-        assert chat
+    prompts = read_prompts(decode((FILES / name).read_bytes(), name), name)
+    for chat in filter(None, (prompt.chat for prompt in prompts)):
         expected = theirs.apply_chat_template(
             list(chat.messages), list(chat.tools) or None, add_generation_prompt=True, tokenize=False
         )

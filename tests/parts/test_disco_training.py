@@ -15,8 +15,6 @@ from tests.kit.recordings import SAMPLINGS, many
 from tests.kit.worlds import some_classifier
 
 pytestmark = pytest.mark.slow
-
-
 Parts = Sequence[training.Labelled]  # to learn from, to stop by, and to measure on
 
 
@@ -70,16 +68,12 @@ def test_a_classifier_that_cannot_be_trusted_is_refused_in_words(tmp_path, damag
         load_classifier(tmp_path)
 
 
-def labelled(rows: torch.Tensor, accepted: torch.Tensor) -> training.Labelled:
-    return training.Labelled(rows, accepted)
-
-
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
-        (lambda p: labelled(p.rows[:50], p.accepted[:50]), "give 50 drafted tokens and at least 200"),
-        (lambda p: labelled(p.rows, torch.ones_like(p.accepted)), "all were accepted"),
-        (lambda p: labelled(p.rows * torch.nan, p.accepted), "are NaN or infinite"),
+        (lambda p: training.Labelled(p.rows[:50], p.accepted[:50]), "give 50 drafted tokens and at least 200"),
+        (lambda p: training.Labelled(p.rows, torch.ones_like(p.accepted)), "all were accepted"),
+        (lambda p: training.Labelled(p.rows * torch.nan, p.accepted), "are NaN or infinite"),
     ],
 )
 def test_what_teaches_nothing_is_refused_in_words(parts: Parts, spoil, sentence: str) -> None:  # type: ignore[no-untyped-def]

@@ -45,11 +45,6 @@ def of(engine: str) -> list[EngineSetting]:
     return found
 
 
-def is_valid(engine: str, given: Any) -> None:
-    schema = json.loads((Path(__file__).parent / "engines" / f"{engine.lower()}.json").read_text())
-    Draft202012Validator(schema).validate(given)
-
-
 def options(export: EngineSetting) -> dict[str, str]:
     words = shlex.split(export.setting)
     return dict(zip(words[::2], words[1::2], strict=True))
@@ -63,8 +58,9 @@ def vllm(export: EngineSetting) -> dict[str, Any]:
 
 @pytest.mark.parametrize("engine", ["vLLM", "SGLang", "llama.cpp"])
 def test_an_engine_takes_every_option(engine: str) -> None:
+    schema = json.loads((Path(__file__).parent / "engines" / f"{engine.lower()}.json").read_text())
     for export in of(engine):
-        is_valid(engine, vllm(export) if engine == "vLLM" else options(export))
+        Draft202012Validator(schema).validate(vllm(export) if engine == "vLLM" else options(export))
 
 
 def test_transformers_reads_every_setting_and_keeps_it() -> None:

@@ -2,8 +2,6 @@ import json
 
 import pytest
 
-from decoding.choice import choose
-from decoding.measure.sample import SampleResult, sample_from_events
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified, from_dict, to_dict
 from tests.golden.record import CHOICES, FOLDER, facts, name_of, read, summed
 
@@ -41,20 +39,8 @@ def test_an_event_with_other_fields_is_refused(change, sentence) -> None:  # typ
         from_dict(record)
 
 
-def folded() -> SampleResult:
-    return sample_from_events(
-        TWO_ROUNDS,
-        choice=choose("static", {"lookahead": 3}),
-        prompt="p",
-        category="c",
-        repeat=0,
-        tokens=[7, 6, 4, 2, 0],
-        text="",
-    )
-
-
 def test_a_trace_folds_into_vllms_numbers() -> None:
-    sample = folded()
+    sample = summed(TWO_ROUNDS, "static:3", [7, 6, 4, 2, 0])
     assert (sample.num_target_passes, sample.num_spec_steps, sample.num_draft_passes) == (3, 2, 3)
     assert (sample.num_draft_tokens, sample.num_accepted_draft_tokens) == (4, 2)
     assert sample.acceptance_histogram == (0, 2, 0, 0)
@@ -65,9 +51,6 @@ def test_a_trace_folds_into_vllms_numbers() -> None:
 
 def test_a_round_that_ended_within_the_prefill_is_not_timed() -> None:
     """A peer reads the prompt in its first round: its tokens count, but its time is not comparable."""
-    events = [Started(5, 6_000), *TWO_ROUNDS[1:]]
-    sample = sample_from_events(
-        events, choice=choose("assisted"), prompt="p", category="c", repeat=0, tokens=[7, 6, 4, 2, 0], text=""
-    )
+    sample = summed([Started(5, 6_000), *TWO_ROUNDS[1:]], "assisted", [7, 6, 4, 2, 0])
     assert (sample.timed_tokens, sample.decode_ns, sample.draft_ns, sample.verify_ns) == (3, 5_000, 500, 3_500)
     assert sample.num_spec_steps == 2

@@ -12,7 +12,7 @@ import pytest
 
 from decoding.errors import BadPair
 from decoding.vocabularies.fit import PairReport, check_pair
-from tests.kit.models import LLAMA, save
+from tests.kit.models import LLAMA, another_order_of_words, save
 from tests.kit.pairs import sentences
 from worker.engine.pairs import load_pair
 from worker.engine.residents import Residents
@@ -54,10 +54,7 @@ def test_a_pair_that_fits(pair: tuple[Path, Path]) -> None:
 
 
 def test_two_tokenizers_are_remarked_on_with_what_they_share(pair: tuple[Path, Path]) -> None:
-    def swap(tokenizer: dict[str, Any]) -> None:
-        tokenizer["model"]["vocab"] |= {"w5": 6, "w6": 5}
-
-    edit(pair[1] / "tokenizer.json", swap)
+    another_order_of_words(pair[1])
     report = check_pair(*pair)
     report.require()
     told = sentences(report)

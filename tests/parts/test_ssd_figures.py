@@ -7,10 +7,10 @@ import json
 import pytest
 
 from decoding.choice import choose
-from decoding.measure.sample import sample_from_events
 from decoding.measure.summary import report
 from decoding.trace.accounting import count, rates
 from decoding.trace.events import Anticipated, Drafted, Event, Finished, Started, Verified
+from tests.golden.record import summed
 
 TRACE: list[Event] = [
     Started(5, 1_000),
@@ -41,9 +41,7 @@ def test_hits_are_counted_of_the_verdicts_that_a_draft_followed() -> None:
 
 
 def test_what_is_prepared_beside_the_target_is_no_part_of_the_decoding_time() -> None:
-    sample = sample_from_events(
-        TRACE, choice=choose("ssd"), prompt="1", category="", repeat=0, tokens=range(11), text=""
-    )
+    sample = summed(TRACE, "ssd", [*range(11)])
     assert sample.num_draft_passes == 2 + 3 + 3 + 2
     assert sample.draft_ns == 2_000 + 100 + 100 + 2_000 + (4_000 - 1_900)
     [row] = report([choose("ssd")], {"ssd:3": "fast"}, [sample])

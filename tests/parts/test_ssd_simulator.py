@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import random
 from dataclasses import replace
 
@@ -111,28 +110,19 @@ COSTS = CostModel(
 )
 
 
-def recorded_texts(count: int) -> list[RecordedText]:
-    return [
-        untimed(tracked(World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=40), number))
-        for number in range(count)
-    ]
-
-
-def untimed(track: RecordedText) -> RecordedText:
-    """A request whose prompt takes no time."""
-    return dataclasses.replace(track, prompt_tokens=1)
-
-
-def planned(branches: int | None) -> Plan:
-    return Plan(SpeculatorSettings(4, branches, backup="neural"))
+def untimed(count: int, length: int) -> list[RecordedText]:
+    """Texts whose prompts take no time."""
+    world, sampling = World.of_tables(14, 7, noise=0.5), Sampling(max_new_tokens=length)
+    return [replace(tracked(world, sampling, number), prompt_tokens=1) for number in range(count)]
 
 
 def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_it() -> None:
-    tracks, slow = recorded_texts(4), dataclasses.replace(COSTS, slower=1.5, delay=1 / 3)
+    tracks, slow = untimed(4, 40), replace(COSTS, slower=1.5, delay=1 / 3)
+    plan = Plan(SpeculatorSettings(4, 10, backup="neural"))
 
     def speed(pass_s: float, beside: bool, costs: CostModel) -> float:
-        priced = dataclasses.replace(costs, branches=[(1, pass_s)])
-        return simulate_together(tracks, planned(10), priced, 2, beside).tokens_per_s_device
+        priced = replace(costs, branches=[(1, pass_s)])
+        return simulate_together(tracks, plan, priced, 2, beside).tokens_per_s_device
 
     lost = [speed(pass_s, True, COSTS) / speed(pass_s, True, slow) for pass_s in (1e-6, 0.1, 1.0, 3.0)]
     assert lost[0] == pytest.approx(1.0, abs=1e-4)  # it is ready at once
@@ -141,11 +131,10 @@ def test_a_verification_is_slowed_down_only_while_the_draft_really_works_beside_
 
 
 def test_a_simulated_batch_tries_the_backups_that_are_left_open_by_the_clock_of_its_own_texts() -> None:
-    world = World.of_tables(14, 7, noise=0.5)
-    tracks = [untimed(tracked(world, Sampling(max_new_tokens=120), number)) for number in range(6)]
+    tracks = untimed(6, 120)
 
     def speed(backup: WantedBackup) -> float:
-        dear = dataclasses.replace(COSTS, steps={1: [(1, 30.0)]})  # drafts for which the texts wait
+        dear = replace(COSTS, steps={1: [(1, 30.0)]})  # drafts for which the texts wait
         return simulate_together(tracks, Plan(SpeculatorSettings(4, 4, backup=backup)), dear, 4).tokens_per_s_device
 
     assert speed("neural") < speed("auto") < speed("ngram")
