@@ -43,14 +43,6 @@ def test_uniform_numbers_are_uniform_and_roles_do_not_share_them() -> None:
     assert abs(torch.corrcoef(torch.stack([numbers["draft"], numbers["accept"]]))[0, 1]) < 0.025
 
 
-def test_the_best_of_scores_and_noise_is_a_sample_of_the_softmax() -> None:
-    logits = torch.tensor([1.0, 0.0, -1.0, 2.0, 0.5])
-    noise = chance.gumbel(11, range(20_000), 5, CPU)
-    counts = torch.bincount((logits + noise).argmax(-1), minlength=5).double()
-    expected = torch.softmax(logits.double(), -1) * 20_000
-    assert ((counts - expected) ** 2 / expected).sum() < 18.5  # 4 degrees of freedom, 99.9 %
-
-
 def test_noise_of_a_long_text_takes_no_more_memory_than_that_of_a_short_one() -> None:
     """A caller that comes back to a block that is gone gets the same numbers again."""
     made = dice(temperature=1.0, vocab=6)

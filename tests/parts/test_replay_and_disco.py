@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import partial
 
 import pytest
 import torch
@@ -15,20 +14,12 @@ from decoding.disco import features, training
 from decoding.disco.estimating import estimate_of
 from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep
-from decoding.drafting.records import Record, RecordedText
 from decoding.drafting.source import Chain
-from decoding.replay.player import replay
 from decoding.trace.events import Event, Verified
 from tests.kit.recordings import NEW, SAMPLINGS, recorded, world
 from tests.kit.worlds import drafter_for, looking_at
 
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
-
-
-def test_a_room_that_the_text_left_is_known_to_the_replay() -> None:
-    """A text that its end token cut short still had room: its last draft was as long as ever."""
-    assert replay([RecordedText(Record.of([True, False, False], 10))], partial(Chain, 4)).rounds == {4: 2}
-    assert replay([RecordedText(Record.of([True, False, False]))], partial(Chain, 4)).rounds == {2: 1, 0: 1}
 
 
 def labels_of(events: Sequence[Event]) -> list[bool]:

@@ -6,7 +6,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from decoding.dice.verify import by_equality, by_ratio, certain, choose_each
+from decoding.dice.verify import by_equality, by_ratio, choose_each
 
 VOCAB = 5
 
@@ -26,11 +26,6 @@ def steps(weights: torch.Tensor) -> list[tuple[int, float]]:
     ]
 
 
-def test_choose_gives_every_token_its_share() -> None:
-    weights = distribution(1)
-    assert [token for token, _ in steps(weights)] == list(range(VOCAB))
-
-
 def test_one_drafted_token_leaves_the_targets_distribution_as_it_is() -> None:
     for seed in range(20):
         p, q = distribution(seed), distribution(seed + 100)
@@ -47,12 +42,6 @@ def test_one_drafted_token_leaves_the_targets_distribution_as_it_is() -> None:
                 for token, share in steps((p - q).clamp(min=0)):
                     law[token] += q[x] * (1 - kept) * share
         torch.testing.assert_close(law, p)
-
-
-def test_a_token_that_was_not_drawn_is_judged_as_certain() -> None:
-    q = certain([2, 0], 4, torch.device("cpu"))
-    assert q.tolist() == [[0, 0, 1, 0], [1, 0, 0, 0]]
-    assert certain((), 4, torch.device("cpu")).shape == (0, 4)
 
 
 def test_a_correction_comes_from_what_the_target_has_in_excess() -> None:
