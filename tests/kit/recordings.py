@@ -16,7 +16,7 @@ from decoding.drafting.ssd_settings import SpeculatorSettings
 from decoding.papers.chances import outcomes_of
 from decoding.papers.outcomes import Outcomes
 from decoding.replay.planning import RecordedSet
-from decoding.trace.events import Event
+from decoding.trace.events import Drafted, Event, Verified
 from tests.kit.worlds import World
 
 PROMPT = [3, 1]
@@ -35,8 +35,10 @@ def world(seed: int = 3, ends: Sequence[int] = ()) -> World:
 def recorded(
     made: World, sampling: Sampling, seed: int = 0, depth: int = CAP, prompt: Sequence[int] = PROMPT
 ) -> Recording:
-    """Record the text that any strategy writes in this world."""
-    decoded, _ = made.run(choose("autoregressive"), prompt, sampling, seed)
+    """Record the text that any strategy writes in this world, or under ratio dice one that drafts every token."""
+    is_fixed = sampling.fixes_the_text
+    by = choose("autoregressive") if is_fixed else choose("static", {"lookahead": NEW})
+    decoded, _ = made.run(by, prompt, sampling, seed)
     with torch.inference_mode():
         return record(
             "p",
@@ -47,7 +49,17 @@ def recorded(
             end_tokens=made.end_tokens,
             max_new_tokens=sampling.max_new_tokens,
             tail_depth=depth,
+            judge=None if is_fixed else made.target,
         )
+
+
+def judged(events: Sequence[Event]) -> list[float]:
+    """Tell of each drafted token that a live run judged whether it was accepted."""
+    drafts, found = {event.round: event for event in events if isinstance(event, Drafted)}, list[float]()
+    for event in events:
+        if isinstance(event, Verified) and event.round in drafts:
+            found += [1.0] * event.accepted + [0.0] * (event.accepted < len(drafts[event.round].tokens))
+    return found
 
 
 def many(sampling: Sampling, seeds: range) -> list[Recording]:

@@ -17,8 +17,7 @@ from decoding.disco.classifier import DraftClassifier, load_classifier
 from decoding.disco.copies import judge_of, with_copies
 from decoding.disco.judging import MATCHES, read_judge
 from decoding.errors import BadStrategy
-from decoding.trace.events import Drafted, Verified
-from tests.kit.recordings import recorded
+from tests.kit.recordings import judged, recorded
 from tests.kit.worlds import World, looking_at, some_classifier
 
 GREEDY = Sampling(max_new_tokens=60)
@@ -27,16 +26,11 @@ GREEDY = Sampling(max_new_tokens=60)
 def test_each_copied_token_is_labelled_as_a_live_run_would_judge_it() -> None:
     for seed in range(4):
         live = World.of_tables(5, seed).run(choose("suffix", {"threshold": 0.0}), [3, 1], GREEDY, seed)[1].events
-        drafts = {event.round: event for event in live if isinstance(event, Drafted)}
-        judged: list[float] = []
-        for event in live:
-            if isinstance(event, Verified) and event.round in drafts:
-                missed = event.accepted < len(drafts[event.round].tokens)
-                judged += [1.0] * event.accepted + [0.0] * missed
+        labels = judged(live)
         recordings = [recorded(World.of_tables(5, seed), GREEDY, seed)]
         alone = training.label(recordings)
         copied = with_copies(alone, recordings).accepted[len(alone.accepted) :].tolist()
-        assert judged and copied[: len(judged)] == judged
+        assert labels and copied[: len(labels)] == labels
 
 
 def test_a_classifier_that_learned_from_drafts_alone_is_refused() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -12,55 +11,27 @@ from decoding.dice.dice import dice_for
 from decoding.dice.sampling import Sampling
 from decoding.disco import features, training
 from decoding.disco.estimating import estimate_of
-from decoding.disco.recording import Recording, record
 from decoding.drafting.features import DraftStep
 from decoding.drafting.source import Chain
-from decoding.trace.events import Event, Verified
-from tests.kit.recordings import NEW, SAMPLINGS, recorded, world
+from tests.kit.recordings import NEW, SAMPLINGS, judged, recorded, world
 from tests.kit.worlds import drafter_for, looking_at
 
 ids = lambda sampling: "greedy" if sampling.is_greedy else "shared"  # noqa: E731
-
-
-def labels_of(events: Sequence[Event]) -> list[bool]:
-    """Whether each judged token of a live run was accepted."""
-    found = list[bool]()
-    for event in events:
-        if isinstance(event, Verified):
-            found += [True] * event.accepted + [False] * (event.outcome == "correction")
-    return found
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS, ids=ids)
 def test_one_teacher_forced_pass_labels_what_a_live_run_judges(sampling: Sampling) -> None:
     made = world()
     _, live = made.run(lambda parts: drafter_for(parts, Chain(NEW)), [3, 1], sampling, 4)
-    labels = labels_of(live.events)
-    labelled = training.label([recorded(made, sampling, 4)])
-    assert [label == 1.0 for label in labelled.accepted[: len(labels)].tolist()] == labels
-
-
-RATIO = Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW)
-
-
-def along_ratio_dice(seed: int) -> tuple[list[bool], Recording]:
-    """Labels of a live run that drafts every token but the last, and the recording of its text."""
-    made = world()
-    decoded, live = made.run(lambda parts: drafter_for(parts, Chain(NEW)), [3, 1], RATIO, seed)
-    dice = dice_for(RATIO, 14, seed)
-    with torch.inference_mode():
-        recording = record(
-            "p", [3, 1], decoded.tokens,
-            draft=made.draft, dice=dice, end_tokens=(), max_new_tokens=NEW, judge=made.target,
-        )  # fmt: skip
-    return labels_of(live.events), recording
+    labels, labelled = judged(live.events), training.label([recorded(made, sampling, 4)])
+    assert labels and labelled.accepted[: len(labels)].tolist() == labels
 
 
 def test_under_ratio_dice_a_label_is_the_chance_of_being_accepted() -> None:
     """The label is min(1, p/q), which the draws give on average."""
-    drawn, chances = [], []
+    made, drawn, chances = world(), [], []
     for seed in range(30):
-        _, recording = along_ratio_dice(seed)
+        recording = recorded(made, Sampling(temperature=1.0, dice="ratio", max_new_tokens=NEW), seed, depth=0)
         labelled = training.label([recording])
         assert torch.equal(labelled.accepted, recording.accepted)
         drawn += recording.matches[:-1].tolist()
