@@ -52,22 +52,11 @@ def test_each_token_of_a_tree_sees_the_text_and_its_ancestors_only(runner: Model
     fresh(runner, TEXT[:20])
     assert_close(grown(runner, sizes)[1], want)
     assert runner.tokens == TEXT[:20]
-    for move in (lambda: runner.rewind(20), lambda: runner.extend([1])):
-        tree = runner.grow()
-        move()
+    for move in (lambda _: runner.rewind(20), lambda _: runner.extend([1]), lambda tree: tree.adopt([0])):
+        tree, _ = grown(runner, (1,))
+        move(tree)
         with pytest.raises(RuntimeError, match="closed"):
             tree.extend([1], [-1])
-
-
-def test_a_path_of_a_tree_is_adopted_without_another_pass(runner: ModelRunner) -> None:
-    want = fresh(runner, [*TEXT[:20], *PATHS[6], *TEXT[30:35]], 5)
-    fresh(runner, TEXT[:20])
-    tree, _ = grown(runner, (7,))
-    tree.adopt([0, 3, 5, 6])
-    assert runner.tokens == [*TEXT[:20], *PATHS[6]]
-    assert_close(runner.extend(TEXT[30:35], 5), want)
-    with pytest.raises(RuntimeError, match="closed"):
-        tree.extend([1], [-1])
 
 
 def test_branches_of_several_texts_and_a_text_are_read_together(runner: ModelRunner) -> None:
@@ -105,6 +94,7 @@ def test_trees_and_a_chain_are_read_together(runner: ModelRunner) -> None:
         assert_close(logits, expected)
     trees[1].adopt([0, 2, 3])
     assert behind.tokens == [*texts[1], 1, 3, 4]
+    assert_close(behind.extend(TEXT[:5], 5), fresh(runner, [*texts[1], 1, 3, 4, *TEXT[:5]], 5))
 
 
 def test_a_text_past_the_context_is_refused_in_a_sentence(runner: ModelRunner) -> None:
