@@ -72,11 +72,10 @@ def test_a_text_that_is_chosen_ahead_is_the_one_that_the_host_chooses(
     assert recorded == Capturing.made
 
 
-@pytest.mark.parametrize("settings", SETTINGS[2:], ids=str)
-def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path, settings: dict[str, Any]) -> None:
+def test_a_text_that_ends_early_leaves_nothing_of_the_pass_ahead(tmp_path: Path) -> None:
     runner = fast_runner(save(tmp_path, "llama", **LLAMA), static=True)
     rehearse(runner)
-    sampling, prompt = Sampling(max_new_tokens=30, **settings), TEXT[:6]
+    sampling, prompt = Sampling(max_new_tokens=30, **SETTINGS[2]), TEXT[:6]
     whole = decoded(runner, waits(), sampling, prompt, Ending(frozenset())).tokens
     for end in {*whole}:
         ending = Ending(frozenset([end]))

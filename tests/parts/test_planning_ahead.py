@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -13,7 +12,6 @@ from decoding.choice import choose
 from decoding.dice.sampling import Sampling
 from decoding.prices.cost_model import CostModel
 from decoding.prices.fit_ahead import prepared_in, with_preparing
-from decoding.prompts.prompt import PromptItem
 from decoding.replay.planning import study
 from decoding.replay.planning_ahead import CorrectedPrices, ShortRuns, Simulating, predict_ahead
 from decoding.replay.probing import probe, typical
@@ -23,13 +21,13 @@ from decoding.ssd.transport.draft_process import Cores, DraftProcess
 from decoding.strategies import STRATEGIES
 from tests.kit.beside import table_draft
 from tests.kit.loads import CHEAP
-from tests.kit.pairs import LETTERS, pair
+from tests.kit.pairs import LETTERS, pair, prompts
 from tests.kit.processes import LINUX
 from tests.kit.worlds import some_classifier
 
 pytestmark = pytest.mark.slow
 SHARED = Sampling(temperature=1.0, max_new_tokens=16)
-PROMPTS = [PromptItem(str(i), "".join(random.Random(i).choices(LETTERS, k=4))) for i in range(6)]
+PROMPTS = prompts(6)
 
 
 @pytest.fixture(scope="module")

@@ -36,9 +36,9 @@ pytestmark = pytest.mark.slow
 GREEDY = Sampling(max_new_tokens=50)
 
 
-def speculator(settings: SpeculatorSettings) -> Solo:
+def speculator(settings: SpeculatorSettings, classifier: DraftClassifier | None = None) -> Solo:
     runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-    return Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, ()))
+    return Solo(runner, SpeculatorRecipe(settings, GREEDY, 12, 0, (), classifier))
 
 
 @pytest.mark.parametrize("steps", [0, 1, 3])
@@ -166,8 +166,7 @@ def test_a_long_winner_is_verified_only_as_far_as_the_classifier_finds_worth_it(
     """If drafting costs nothing, a token is worth what its row costs to verify: the whole price."""
     costs = CostModel.of_one((0.0, 1.0, 2.0)).for_one()
     classifier = dataclasses.replace(some_classifier(), card={"thresholds": {"priced": 0.5}, "costs": costs})
-    runner = TableRunner(tables(12, 3)[1], context=60, state_of=state_of)
-    draws = Solo(runner, SpeculatorRecipe(SpeculatorSettings(12, 60, backup="neural"), GREEDY, 12, 0, (), classifier))
+    draws = speculator(SpeculatorSettings(12, 60, backup="neural"), classifier)
     draws.begin([3, 1], 40)
     while draws.step():
         pass
