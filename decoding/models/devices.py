@@ -102,7 +102,7 @@ def free_bytes(device: torch.device) -> int:
     if meminfo.exists():
         sizes = dict(line.split(":", 1) for line in meminfo.read_text().splitlines())
         free = int(sizes["MemAvailable"].split()[0]) * 1024
-    return min(free, _left_in_container(free))
+    return min(free, left_in_container(free))
 
 
 def give_back() -> None:
@@ -187,8 +187,9 @@ def sent_to(device: torch.device, numbers: Sequence[Any], dtype: torch.dtype | N
     return torch.tensor(numbers, dtype=dtype, pin_memory=True).to(device, non_blocking=True)
 
 
-def _left_in_container(otherwise: int) -> int:
-    limit, used = Path("/sys/fs/cgroup/memory.max"), Path("/sys/fs/cgroup/memory.current")
+def left_in_container(otherwise: int, group: Path = Path("/sys/fs/cgroup")) -> int:
+    """Bytes that the limit of this container leaves; `otherwise` if it has none."""
+    limit, used = group / "memory.max", group / "memory.current"
     if not limit.exists() or not used.exists() or limit.read_text().strip() == "max":
         return otherwise
     return max(int(limit.read_text()) - int(used.read_text()), 0)

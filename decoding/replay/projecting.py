@@ -251,7 +251,7 @@ def pair_on(material: ProjectionInputs, card: Card) -> tuple[float, float]:
 def draw_map(
     material: ProjectionInputs,
     card: Card,
-    fixes_the_text: bool = True,
+    fixes_the_text: bool,
     *,
     on_progress: OnProgress = unheard,
     cancelled: Callable[[], bool] = never,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import json
+import time
 from collections.abc import Sequence
 from functools import partial
 
 import pytest
 
+from decoding.backends.joint_probing import LOOKAHEADS, Probing
 from decoding.choice import choose, parse_choices
 from decoding.dice.sampling import Sampling
 from decoding.disco.estimating import estimate_of
@@ -25,6 +27,7 @@ from decoding.replay.probing import Timed, TimedRule
 from decoding.strategies.disco import Priced
 from decoding.trace.accounting import rounds
 from decoding.trace.events import Drafted, Event, Finished, Started, Verified
+from decoding.trace.timing import Clock
 from tests.kit.pairs import pair
 from tests.kit.recordings import CAP, NEW, SAMPLINGS, recorded, world
 from tests.kit.runners import Watched
@@ -187,6 +190,24 @@ def test_every_number_of_rows_from_1_to_24_is_timed() -> None:
     assert costs.widest == 24
     assert all(after >= before > 0 for (_, before), (_, after) in itertools.pairwise(costs.target[1]))
     assert costs.decision == 0 < costs.reading and costs.draft(1) > 0
+
+
+def test_every_number_of_texts_is_timed_with_each_lookahead() -> None:
+    ready = pair()
+    costs = Probing(ready, 2, Sampling(max_new_tokens=20), ready.caches()).measured()
+    rows = {texts: [count for count, _ in line] for texts, line in costs.target.items()}
+    assert rows == {texts: [texts * (lookahead + 1) for lookahead in LOOKAHEADS] for texts in (1, 2)}
+
+
+def test_a_clock_stands_while_the_work_is_not_the_strategys_own() -> None:
+    clock = Clock()
+    began, since = clock.now(), time.perf_counter_ns()
+    with clock.stopped(), clock.stopped():
+        inside = time.perf_counter_ns()
+        until = inside + 1_000_000
+        while (now := time.perf_counter_ns()) < until:
+            pass
+    assert clock.now() - began <= time.perf_counter_ns() - since - (now - inside)
 
 
 def test_prompts_stand_for_all_by_their_length() -> None:

@@ -2,11 +2,21 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 import torch
 
 from decoding.errors import BadDevice
-from decoding.models.devices import device_called, free_bytes, give_back, is_lost, sent_to, set_threads
+from decoding.models.devices import (
+    device_called,
+    free_bytes,
+    give_back,
+    is_lost,
+    left_in_container,
+    sent_to,
+    set_threads,
+)
 from tests.kit.rehearsal import on_a_gpu
 from tests.kit.waiting import refusing_waits
 
@@ -36,6 +46,14 @@ def test_more_threads_than_cores_are_refused() -> None:
 )
 def test_a_gpu_is_lost_after_every_error_of_it_but_too_little_memory(error: Exception, wanted: bool) -> None:
     assert is_lost(error) == wanted
+
+
+def test_the_limit_of_a_container_is_heeded(tmp_path: Path) -> None:
+    assert left_in_container(7, tmp_path) == 7
+    (tmp_path / "memory.current").write_text("40\n")
+    for limit, left in (("max\n", 7), ("100\n", 60), ("30\n", 0)):
+        (tmp_path / "memory.max").write_text(limit)
+        assert left_in_container(7, tmp_path) == left
 
 
 @pytest.mark.gpu

@@ -165,6 +165,7 @@ SCENES: dict[str, Callable[[], dict[str, Any]]] = {
     "2 prompts that agree": lambda: compared([200.0] * 2),
     "5 prompts that agree": lambda: compared([200.0] * 5),
     "no strategy is shown to be faster": lambda: compared([90.0, 130, 80, 120, 95, 110]),
+    "a strategy is exactly as fast": lambda: compared([100.0] * 8),
     "every strategy is slower": lambda: compared(noisy(80, 0.02, 12, 1), noisy(70, 0.02, 12, 2)),
     "a larger gain may be none": lambda: compared(UNSURE, SURE),
     **{f"the order over {baseline}": partial(compared, COPIES, STEADY, SLOWER, baseline=baseline)

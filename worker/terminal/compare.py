@@ -90,7 +90,7 @@ def run(order: Compare, args: Arguments, heard: Heard, interrupt: Interrupt) -> 
     with closing(heard), suppress(KeyboardInterrupt), interrupt:
         order.carry_out(Residents(), heard.emit, interrupt)
     if not heard.samples:  # there is nothing to show
-        raise KeyboardInterrupt if interrupt.is_asked or not heard.left_out else DrafthouseError(heard.why)
+        raise KeyboardInterrupt if interrupt.is_asked else DrafthouseError(heard.why)
 
 
 def main(argv: Sequence[str]) -> int:

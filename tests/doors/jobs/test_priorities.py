@@ -118,6 +118,8 @@ def test_the_operator_cancels_the_jobs_of_every_team_and_nobody_else_does(world)
     charlie, address = world.page(world.charlie), f"/api/v1/jobs/{job.pk}/cancel/"
     assert world.api(world.charlie).post(address).status_code == 404
     assert charlie.post(f"/jobs/{job.pk}/cancel/").status_code == 404
+    with pytest.raises(Forbidden):
+        services.cancel(job=job, by=world.actor(world.victor))
     User.objects.filter(pk=world.charlie.pk).update(is_operator=True)
     shown = charlie.get("/system/").content.decode()
     assert f"/jobs/{job.pk}/cancel/" in shown and "Alice&#x27;s lab" in shown

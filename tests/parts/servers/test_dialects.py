@@ -126,7 +126,10 @@ def test_counters_at_metrics_fill_in_what_the_answer_does_not_say() -> None:
 def test_prefix_caches_are_kept_out_where_a_request_can_and_named_where_one_was_used() -> None:
     with asking(truthful("llamacpp")) as (ask, wire):
         ask("ab")
-        assert wire.sent("/completion")[0]["cache_prompt"] is False
+        ask("ab", sampling=Sampling(max_new_tokens=12, repetition_penalty=1.1))
+        usual, penalised = wire.sent("/completion")
+        assert usual["cache_prompt"] is False
+        assert (usual["repeat_last_n"], penalised["repeat_last_n"]) == (0, len(penalised["prompt"]) + 12)
     with asking(truthful("vllm"), "vllm") as (ask, wire):
         ask("ab", "ab")
         assert len({body["cache_salt"] for body in wire.sent("/v1/completions")}) == 2
