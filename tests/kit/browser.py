@@ -1,4 +1,4 @@
-"""A user at a browser in front of a whole Drafthouse: their actions, and their waits for what appears."""
+"""A user at a browser: their actions, and their waits for what appears."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 from playwright.sync_api import Locator, Page, expect
 
 from tests.kit.processes import DEADLINE
-from tests.kit.up import ROOT, Up
+from tests.kit.up import ROOT
 
 SHOTS = os.environ.get("DRAFTHOUSE_SHOTS")
 PATIENCE = DEADLINE  # a crowded machine takes long to load a model, and nothing here says how long it should
@@ -19,7 +19,6 @@ STARTER = ROOT / "starter"
 COMPARISON = re.compile("/comparisons/[0-9a-f-]{36}/")
 CLIPBOARD = {"permissions": ["clipboard-read", "clipboard-write"]}
 AXE = ROOT / "node_modules" / "axe-core" / "axe.min.js"
-OWN_WORDS = "net::ERR_INTERNET_DISCONNECTED"  # what Chromium itself says while there is no network
 
 PIXELS = """async (png) => {
     const image = await createImageBitmap(new Blob([Uint8Array.from(atob(png), (one) => one.charCodeAt(0))]));
@@ -27,28 +26,6 @@ PIXELS = """async (png) => {
     canvas.drawImage(image, 0, 0);
     return [...new Uint32Array(canvas.getImageData(0, 0, image.width, image.height).data.buffer)];
 }"""
-
-
-class Lab:
-    """A service and somebody who is signed in to it. Every complaint of a console against a page is kept."""
-
-    def __init__(self, up: Up, chromium: Any) -> None:
-        self.up, self.chromium = up, chromium
-        self.complaints: list[str] = []
-        self.identity: Any = None
-
-    def open(self, path: str, **options: Any) -> Page:
-        context = self.chromium.new_context(storage_state=self.identity, **options)
-        context.set_default_timeout(PATIENCE * 1000)
-        page: Page = context.new_page()
-        page.on("console", lambda said: self._note(said.text) if said.type == "error" else None)
-        page.on("pageerror", lambda error: self._note(str(error)))
-        page.goto(path if path.startswith("http") else self.up.address + path)
-        return page
-
-    def _note(self, complaint: str) -> None:
-        if OWN_WORDS not in complaint:
-            self.complaints.append(complaint)
 
 
 def mode(page: Page, wanted: str) -> None:

@@ -6,13 +6,13 @@ from __future__ import annotations
 
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 from playwright.sync_api import expect
 
-from tests.kit.browser import PATIENCE, STARTER, Lab, keep, mode
+from tests.kit.browser import PATIENCE, STARTER, keep, mode
 from tests.kit.stranger import Stranger
 from tests.kit.up import Up
 
@@ -20,40 +20,43 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 
 
 @pytest.fixture
-def lab(chromium: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lab]:
-    """Signed in by the link that the first start prints."""
+def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
     up = Up(tmp_path_factory.mktemp("lab"))
     try:
-        lab = Lab(up.wait(PATIENCE), chromium)
-        page = lab.open(up.said.split("half an hour: ")[-1].split()[0])
-        page.click("main button")
-        expect(page.locator("h1")).to_have_text("Comparisons")
-        lab.identity = page.context.storage_state()
-        yield lab
-        for context in lab.chromium.contexts:
-            context.close()
-        assert lab.complaints == []
+        yield up.wait(PATIENCE)
     finally:
         if up.process.poll() is None:
             up.interrupt()
         shutil.rmtree(up.data)
 
 
-def test_a_strangers_own_pair_and_csv_reach_a_verdict_and_a_race_outlives_a_reload_and_a_lost_network(lab, tmp_path):
+@pytest.fixture
+def page(up: Up, new_page: Callable[..., Any]) -> Any:
+    """Of somebody who signed in by the link that the first start prints."""
+    page = new_page()
+    page.goto(up.said.split("half an hour: ")[-1].split()[0])
+    page.click("main button")
+    expect(page.locator("h1")).to_have_text("Comparisons")
+    return page
+
+
+def test_a_strangers_own_pair_and_csv_reach_a_verdict_and_a_race_outlives_a_reload_and_a_lost_network(
+    page, new_page, tmp_path
+):
     for name, role in (("big", "target"), ("small", "draft")):
         shutil.copytree(STARTER / "pair" / role, tmp_path / name)
-    stranger = Stranger(lab.open("/comparisons/"))
+    stranger = Stranger(page)
     stranger.launch_own_pair_and_csv(tmp_path / "big", tmp_path / "small")
-    expect(stranger.page.locator("#mode")).to_have_text("Finished")
-    expect(stranger.page.locator("h1")).to_contain_text("nobody can say yet which is fastest")
-    expect(stranger.page.locator("#verdict tbody tr").nth(1)).to_contain_text("identical")
-    keep(stranger.page, "end-to-end-own-verdict")
+    expect(page.locator("#mode")).to_have_text("Finished")
+    expect(page.locator("h1")).to_contain_text("nobody can say yet which is fastest")
+    expect(page.locator("#verdict tbody tr").nth(1)).to_contain_text("identical")
+    keep(page, "end-to-end-own-verdict")
     assert stranger.count == (9, 5)
 
-    a_longer_one_is_watched_through_a_reload_and_a_lost_network_until_it_is_cancelled(lab, stranger.page)
+    a_longer_one_is_watched_through_a_reload_and_a_lost_network_until_it_is_cancelled(page, new_page)
 
 
-def a_longer_one_is_watched_through_a_reload_and_a_lost_network_until_it_is_cancelled(lab, page) -> None:
+def a_longer_one_is_watched_through_a_reload_and_a_lost_network_until_it_is_cancelled(page, new_page) -> None:
     page.click("text=Clone")
     page.click("summary:has-text('Repeats')")
     page.fill("[name=repeats]", "100")  # far more than is waited for
@@ -63,7 +66,8 @@ def a_longer_one_is_watched_through_a_reload_and_a_lost_network_until_it_is_canc
     expect(page.locator("#strip .round").first).to_be_attached()
     page.reload()
     mode(page, "live")
-    late = lab.open(page.url, color_scheme="dark")
+    late = new_page(storage_state=page.context.storage_state(), color_scheme="dark")
+    late.goto(page.url)
     mode(late, "live")
     page.context.set_offline(True)
     mode(page, "reconnecting")
