@@ -40,22 +40,24 @@ prompt_sets.add_dataset(name="words", file_name="words.txt", text=lines, by=owne
 """
 
 
+def environment(data: Path, **more: str) -> dict[str, str]:
+    """Without settings of ours that happen to be set here: what a process has that works in this data folder."""
+    ours = ("DATABASE_URL", "DJANGO", "DRAFTHOUSE", "POSTGRES", "REDIS_URL")
+    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
+    return {**clean, "DRAFTHOUSE_DATA": str(data), "PYTHONPATH": str(ROOT), **more}
+
+
 class Up:
     """Started in a data folder of its own, on a port of its own."""
 
-    def __init__(self, data: Path, *arguments: str, **environment: str) -> None:
+    def __init__(self, data: Path, *arguments: str, **settings: str) -> None:
         data.mkdir(exist_ok=True)
         self.data = data
         self.log = data / f"said-{len(list(data.glob('said-*.txt')))}.txt"
-        self.env = {name: value for name, value in os.environ.items() if not name.startswith(("DRAFTHOUSE", "DJANGO"))}
-        for name in ("REDIS_URL", "DATABASE_URL"):
-            self.env.pop(name, None)
-        self.env |= {"DRAFTHOUSE_DATA": str(data), **environment}
+        self.env = environment(data, **settings)
         command = [sys.executable, "-P", "-m", "worker.supervisor", "--data", str(data), "--port", "0", *arguments]
         with self.log.open("x") as log:
-            self.process = subprocess.Popen(
-                command, stdout=log, stderr=log, env={**self.env, "PYTHONPATH": str(ROOT)}, cwd="/"
-            )
+            self.process = subprocess.Popen(command, stdout=log, stderr=log, env=self.env, cwd="/")
 
     @property
     def said(self) -> str:
@@ -89,8 +91,7 @@ class Up:
     def token(self, *arguments: str) -> str:
         """Return the token that `./drafthouse token` prints."""
         command = [sys.executable, "-P", "-m", "worker.supervisor.token", "--data", str(self.data), *arguments]
-        env = {**self.env, "PYTHONPATH": str(ROOT)}
-        return subprocess.run(command, env=env, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(command, env=self.env, capture_output=True, text=True, check=True).stdout.strip()
 
     def call(self, path: str, token: str, body: dict[str, Any] | None = None, within: float = DEADLINE) -> Any:
         request = urllib.request.Request(
@@ -134,7 +135,7 @@ def add_pair(up: Up, folder: Path) -> None:
 
     save(folder / "target", "llama", **LLAMA)
     save(folder / "draft", "llama", seed=1, **{**LLAMA, "num_hidden_layers": 1})
-    env = {**up.env, "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "PYTHONPATH": str(ROOT)}
+    env = {**up.env, "DJANGO_SETTINGS_MODULE": "webapp.config.settings"}
     subprocess.run([sys.executable, "-c", ADD_PAIR, folder / "target", folder / "draft"], env=env, check=True)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from tests.kit.ports import free_port, free_ports
 from tests.kit.postgres import Server
-from tests.kit.up import DEADLINE, ROOT, Up, add_pair, launched, until
+from tests.kit.up import DEADLINE, ROOT, Up, add_pair, environment, launched, until
 from worker.supervisor import valkey
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
@@ -56,10 +56,12 @@ def up(addresses: dict[str, str], tmp_path_factory: pytest.TempPathFactory) -> I
 @contextmanager
 def worker_elsewhere(up: Up, addresses: dict[str, str], data: Path) -> Iterator[Path]:
     """Start it with a data folder of its own, and yield the file of what it says."""
-    env = {**up.env, **addresses, "DRAFTHOUSE_DATA": str(data), "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-P", "-m", "worker", "--queue", "cpu", "--name", "far"]
     said = data / "said.txt"
-    with said.open("w") as log, subprocess.Popen(command, env=env, cwd="/", stdout=log, stderr=log) as worker:
+    with (
+        said.open("w") as log,
+        subprocess.Popen(command, env=environment(data, **addresses), cwd="/", stdout=log, stderr=log) as worker,
+    ):
         yield said
         worker.send_signal(signal.SIGTERM)
 
@@ -90,8 +92,8 @@ def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, address
 
 def test_the_first_start_waits_for_a_database_that_is_still_starting(tmp_path: Path) -> None:
     server = Server.made(free_port())
-    env = {**os.environ, "DATABASE_URL": f"postgres://drafthouse@127.0.0.1:{server.port}/postgres", "REDIS_URL": ""}
-    env |= {"DRAFTHOUSE_DATA": str(tmp_path), "PYTHONPATH": str(ROOT)}
+    url = f"postgres://drafthouse@127.0.0.1:{server.port}/postgres"
+    env = environment(tmp_path, DATABASE_URL=url, REDIS_URL="")
     command = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
     log = tmp_path / "said.txt"
     try:

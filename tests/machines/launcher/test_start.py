@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
 import sqlite3
@@ -15,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from tests.kit.up import DEADLINE, ROOT, Up
+from tests.kit.up import DEADLINE, ROOT, Up, environment
 from webapp.core import modes
 
 PREPARE = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]
@@ -28,17 +27,11 @@ STARTS = {
 }
 
 
-def environment(data: Path) -> dict[str, str]:
-    ours = ("DRAFTHOUSE", "DJANGO", "POSTGRES", "DATABASE_URL")
-    clean = {name: value for name, value in os.environ.items() if not name.startswith(ours)}
-    return {**clean, "REDIS_URL": "", "DRAFTHOUSE_DATA": str(data), "PYTHONPATH": str(ROOT)}
-
-
 def run(command: list[str], data: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
         command,
         cwd=ROOT,
-        env=environment(data),
+        env=environment(data, REDIS_URL=""),
         capture_output=True,
         text=True,
         timeout=DEADLINE,
@@ -168,7 +161,7 @@ main(sys.argv[1:])
 def test_a_worker_that_starts_without_its_broker_works_and_puts_its_job_down_when_it_is_stopped(prepared, tmp_path):
     data, said = tmp_path / "lab", tmp_path / "said.txt"
     shutil.copytree(prepared, data, ignore=shutil.ignore_patterns("static"))
-    env = environment(data) | {"REDIS_URL": f"unix://{tmp_path}/gone.sock"}
+    env = environment(data, REDIS_URL=f"unix://{tmp_path}/gone.sock")
     command = [sys.executable, "-P", "-c", STOPPED_EARLY, "--queue", "light", "--name", "w1"]
     with said.open("w") as log, subprocess.Popen(command, env=env, stdout=log, stderr=log) as worker:
         assert worker.wait(DEADLINE) == 0, said.read_text()
