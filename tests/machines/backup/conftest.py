@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.kit.postgres import Server
-from tests.machines.backup.lab import COMMAND, Lab
+from tests.machines.backup.lab import COMMAND, MAKE, Lab
 
 
 @pytest.fixture(scope="session")
@@ -21,7 +21,9 @@ def postgres(started_postgres: Server) -> Callable[..., str]:
 @pytest.fixture(scope="session")
 def lab(tmp_path_factory: pytest.TempPathFactory) -> Lab:
     """On SQLite. Tests only read it."""
-    return Lab(tmp_path_factory.mktemp("lab") / "data").made()
+    lab = Lab(tmp_path_factory.mktemp("lab"))
+    lab.python(MAKE)
+    return lab
 
 
 @pytest.fixture(scope="session")

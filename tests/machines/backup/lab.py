@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).parents[3]
-DEADLINE = 300.0  # s, for things that take one or two: the machine may be busy
+from tests.kit.up import DEADLINE, ROOT, environment
+
 COMMAND = [sys.executable, "-P", "-m", "worker.supervisor.backup"]
 
 MAKE = """
@@ -23,8 +22,7 @@ call_command("migrate", verbosity=0)
 from tests.kit import make
 from tests.kit.everything import in_other_states, more_of_everything, one_of_everything
 from tests.kit.teams import a_world
-from webapp.accounts import services as accounts
-from webapp.accounts.models import Scope, User
+from webapp.accounts.models import User
 from django.utils import timezone
 world = a_world()
 things = one_of_everything(world)
@@ -32,7 +30,6 @@ more_of_everything(world)
 in_other_states(world, things)
 User.objects.filter(username="alice").update(last_login=timezone.now())
 world.page(world.alice)
-print(accounts.create_token(name="script", scope=Scope.READ, days=1, by=world.actor(world.alice))[1])
 """
 
 # Not by the code that is under test: by Django's own serializer.
@@ -58,27 +55,15 @@ class Lab:
 
     @property
     def env(self) -> dict[str, str]:
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("DRAFTHOUSE", "DJANGO"))}
-        kept |= {"PYTHONPATH": str(ROOT), "DJANGO_SETTINGS_MODULE": "webapp.config.settings", "REDIS_URL": ""}
-        kept |= {
-            "DRAFTHOUSE_HOSTS": "localhost,testserver",
-            "DRAFTHOUSE_SERVERS": "127.0.0.1",
-            **self.more,
-            "DRAFTHOUSE_DATA": str(self.folder),
-        }
-        kept.pop("DATABASE_URL", None)
-        return kept | ({"DATABASE_URL": self.database} if self.database else {})
+        own = {"DATABASE_URL": self.database} if self.database else {}
+        usual = {"DJANGO_SETTINGS_MODULE": "webapp.config.settings", "REDIS_URL": "", "DRAFTHOUSE_SERVERS": "127.0.0.1"}
+        return environment(self.folder, **usual, **self.more, **own)
 
-    def python(self, code: str, *arguments: str) -> str:
-        command = [sys.executable, "-c", f"import django; django.setup()\n{code}", *arguments]
+    def python(self, code: str) -> str:
+        command = [sys.executable, "-c", f"import django; django.setup()\n{code}"]
         done = subprocess.run(command, env=self.env, cwd=ROOT, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr[-3000:]
         return done.stdout.strip()
-
-    def made(self) -> Lab:
-        self.folder.mkdir(exist_ok=True)
-        self.token = self.python(MAKE)
-        return self
 
     def copied(self, folder: Path, database: str = "") -> Lab:
         """The same files in another folder, with a database that is a copy too: restoring takes seconds."""
@@ -117,15 +102,6 @@ class Lab:
         code, said = self.run(command, *arguments)
         assert code == 0, said
         return said
-
-    def answers(self, token: str) -> int:
-        """Return the status of the API's answer to this token."""
-        ask = (
-            "import sys; from rest_framework.test import APIClient; client = APIClient(); "
-            "client.credentials(HTTP_AUTHORIZATION=f'Bearer {sys.argv[1]}'); "
-            "print(client.get('/api/v1/comparisons/').status_code)"
-        )
-        return int(self.python(ask, token))
 
 
 def killed(process: subprocess.Popen[str], when: Callable[[], bool]) -> None:
