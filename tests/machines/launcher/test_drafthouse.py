@@ -8,11 +8,13 @@ import subprocess
 import sys
 import venv
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-LAUNCHER = Path(__file__).parents[3] / "drafthouse"
+ROOT = Path(__file__).parents[3]
+LAUNCHER = ROOT / "drafthouse"
 DEADLINE = 600.0  # s, for things that take seconds: the machine may be busy
 
 
@@ -130,42 +132,33 @@ def test_a_benchmark_of_a_card_takes_the_torch_that_is_there(tmp_path: Path) -> 
     assert not (tmp_path / ".venv").exists()
 
 
-ROOT = Path(__file__).parents[3]
-
-
 @pytest.fixture(scope="module")
-def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("python")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Ask the launcher of a checkout by a Python that has no packages."""
+    folder, checkout = tmp_path_factory.mktemp("python"), tmp_path_factory.mktemp("checkout")
     venv.create(folder, symlinks=True)
-    return folder / "bin" / "python"
-
-
-@pytest.fixture(scope="module")
-def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("checkout")
-    (folder / "drafthouse").write_bytes((ROOT / "drafthouse").read_bytes())
+    shutil.copy(LAUNCHER, checkout)
     for name in ("benchmarks", "decoding", "docs", "starter", "tests", "webapp", "worker"):
-        (folder / name).symlink_to(ROOT / name)
-    return folder
-
-
-def asked(python: Path, checkout: Path, *arguments: str) -> str:
+        (checkout / name).symlink_to(ROOT / name)
     before = sorted(checkout.iterdir())
-    done = subprocess.run([python, checkout / "drafthouse", *arguments], capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, ""), arguments
-    assert sorted(checkout.iterdir()) == before, "help must install nothing"
-    return done.stdout
+
+    def ask(*arguments: str) -> str:
+        command = [folder / "bin" / "python", checkout / "drafthouse", *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stderr) == (0, ""), arguments
+        assert sorted(checkout.iterdir()) == before, "help must install nothing"
+        return done.stdout
+
+    return ask
 
 
-def test_every_command_answers_help_where_nothing_is_installed(python: Path, checkout: Path) -> None:
-    lines = asked(python, checkout, "--help").split("\n\n")[1].splitlines()
-    commands = [line.split()[0] for line in lines]
+def test_every_command_answers_help_where_nothing_is_installed(asked: Callable[..., str]) -> None:
+    commands = [line.split()[0] for line in asked("--help").split("\n\n")[1].splitlines()]
     assert len(commands) > 15
     for command in (*commands, "bench engine"):
-        option = "--help" if command < "d" else "-h"
-        told = asked(python, checkout, *command.split(), option)
+        told = asked(*command.split(), "--help" if command < "d" else "-h")
         assert told.startswith(f"usage: ./drafthouse {command} ")
 
 
-def test_the_documentation_is_read_where_nothing_is_installed(python: Path, checkout: Path) -> None:
-    assert asked(python, checkout, "docs", "servers").rstrip() == (ROOT / "docs/servers.md").read_text().rstrip()
+def test_the_documentation_is_read_where_nothing_is_installed(asked: Callable[..., str]) -> None:
+    assert asked("docs", "servers").rstrip() == (ROOT / "docs/servers.md").read_text().rstrip()
