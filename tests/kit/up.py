@@ -112,6 +112,16 @@ class Up:
 
         return until(answer, "an answer")[0]
 
+    def end_of(self, made: dict[str, Any], token: str) -> dict[str, Any]:
+        """Wait for the end of what was launched, and return its job."""
+
+        def ended() -> dict[str, Any] | None:
+            job: dict[str, Any] = self.patiently(f"jobs/{made['job']['id']}/", token)
+            return None if job["state"] in ("queued", "running") else job
+
+        found: dict[str, Any] = until(ended, "the end of the job")
+        return found
+
 
 def family(data: Path) -> dict[int, str]:
     """Every process that belongs to this data folder, whoever started it."""

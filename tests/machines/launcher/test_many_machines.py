@@ -4,22 +4,34 @@ its own. Here the other machine is another process, and the addresses are this m
 from __future__ import annotations
 
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from tests.kit.ports import free_port, free_ports
 from tests.kit.postgres import Server
 from tests.kit.up import DEADLINE, ROOT, Up, add_pair, environment, launched, until
 from worker.supervisor import valkey
 
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ports below those that the system gives to clients, any of which could take one before the server does."""
+    with ExitStack() as held:
+        found: list[int] = []
+        while len(found) < count:
+            port = random.randrange(20_000, 32_000)
+            with suppress(OSError):
+                held.enter_context(socket.create_server(("127.0.0.1", port)))
+                found.append(port)
+        return found
 
 
 @pytest.fixture
@@ -66,32 +78,23 @@ def worker_elsewhere(up: Up, addresses: dict[str, str], data: Path) -> Iterator[
         worker.send_signal(signal.SIGTERM)
 
 
-def ended(up: Up, token: str, made: dict[str, Any]) -> dict[str, Any]:
-    def job() -> dict[str, Any]:
-        found: dict[str, Any] = up.patiently(f"jobs/{made['job']['id']}/", token)
-        return found
-
-    until(lambda: job()["state"] not in ("queued", "running"), "the end of the job")
-    return job()
-
-
 def test_three_addresses_are_enough_and_weights_are_fetched_once(up: Up, addresses, tmp_path: Path) -> None:
     token = up.token()
     first = launched(up, token, limit=2)
     assert "No worker listens on `cpu`" in up.call(f"jobs/{first['job']['id']}/", token)["place"]["reason"]
     with worker_elsewhere(up, addresses, tmp_path) as said:
-        job = ended(up, token, first)
+        job = up.end_of(first, token)
         assert (job["state"], job["worker"]) == ("succeeded", "far"), job["reason"] + said.read_text()
         kept = {path.name: path.stat().st_ino for path in (tmp_path / "models").iterdir()}
         assert len(kept) == 2 and not (up.data / "models").exists() and not (tmp_path / "chunks").exists()
         Path(addresses["DRAFTHOUSE_STORE"]).rename(tmp_path / "hidden")  # nothing more can be fetched from there
-        again = ended(up, token, launched(up, token, limit=1))
+        again = up.end_of(launched(up, token, limit=1), token)
     assert again["state"] == "succeeded", again["reason"]
     assert {path.name: path.stat().st_ino for path in (tmp_path / "models").iterdir()} == kept
 
 
 def test_the_first_start_waits_for_a_database_that_is_still_starting(tmp_path: Path) -> None:
-    server = Server.made(free_port())
+    server = Server.made(*free_ports(1))
     url = f"postgres://drafthouse@127.0.0.1:{server.port}/postgres"
     env = environment(tmp_path, DATABASE_URL=url, REDIS_URL="")
     command = [sys.executable, "-P", "-m", "worker.supervisor.prepare"]

@@ -85,9 +85,7 @@ def test_a_comparison_posted_over_rest_runs_and_survives_kills(up: Up, token: st
         until(lambda number=number: done() >= 8 * number, f"sample {8 * number}")
         os.kill(up.pid_of(name), signal.SIGKILL)
 
-    job = f"jobs/{made['job']['id']}/"
-    until(lambda: up.patiently(job, token)["state"] not in ("queued", "running"), "the end of the job")
-    assert up.patiently(job, token)["state"] == "succeeded", up.said
+    assert up.end_of(made, token)["state"] == "succeeded", up.said
     rows = up.patiently(f"comparisons/{made['id']}/report/", token)["strategies"]
     assert [(row["sample_count"], row["audit"]["identical"]) for row in rows] == [(20, 20)] * 3
     samples = up.patiently(f"samples/?comparison={made['id']}&limit=200", token)
@@ -120,8 +118,7 @@ def test_a_killed_supervisor_leaves_no_orphans_and_its_folder_free(up: Up, token
 
     again = Up(up.data).wait()
     try:
-        job = f"jobs/{made['job']['id']}/"
-        until(lambda: again.call(job, token)["state"] == "succeeded", "the rest of the comparison")
+        assert again.end_of(made, token)["state"] == "succeeded", again.said
     finally:
         again.interrupt()  # within five seconds, as `./drafthouse bench chaos` sees on a quiet machine
     assert again.process.returncode == 0
