@@ -51,22 +51,6 @@ def choose(page: Page, run: int) -> None:
     page.check(f"[data-lane='{run}'] input", force=True)
 
 
-def go_to(page: Page, wanted: str, key: str = "Tab") -> int:
-    """Press the key until the focus is there, and return how often that was."""
-    for count in range(300):
-        if page.locator(wanted).first.evaluate("element => element === document.activeElement"):
-            return count
-        page.keyboard.press(key)
-    raise AssertionError(f"{key} never reaches {wanted}")
-
-
-def write(page: Page, wanted: str, text: str, over: bool = False) -> None:
-    go_to(page, wanted)
-    if over:
-        page.keyboard.press("Control+A")
-    page.keyboard.type(text)
-
-
 def copied(page: Page) -> str:
     text: str = page.evaluate("navigator.clipboard.readText()")
     return text

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from decoding.strategies import STRATEGIES
 from tests.kit import make
-from tests.kit.browser import CLIPBOARD, COMPARISON, copied, go_to, write
+from tests.kit.browser import CLIPBOARD, COMPARISON, copied
 from webapp.comparisons.models import Comparison
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -34,19 +34,23 @@ class Typist:
         self.page.keyboard.press("n")
         self.sees(title)
 
+    def reaches(self, wanted: str, by: str = "Tab") -> None:
+        for _ in range(300):
+            if self.page.locator(wanted).first.evaluate("element => element === document.activeElement"):
+                return
+            self.page.keyboard.press(by)
+        raise AssertionError(f"{by} never reaches {wanted}")
+
     def presses(self, key: str, on: str, by: str = "Tab") -> None:
-        go_to(self.page, on, by)
+        self.reaches(on, by)
         self.page.keyboard.press(key)
 
     def writes(self, over: bool = False, **fields: str) -> None:
         for name, text in fields.items():
-            write(self.page, f"[name='{name.replace('__', '.')}']", text, over)
-
-    def picks(self, name: str, *keys: str) -> None:
-        """In a list of choices."""
-        go_to(self.page, f"select[name='{name}']")
-        for key in keys:
-            self.page.keyboard.press(key)
+            self.reaches(f"[name='{name.replace('__', '.')}']")
+            if over:
+                self.page.keyboard.press("Control+A")
+            self.page.keyboard.type(text)
 
 
 @pytest.fixture
@@ -60,8 +64,8 @@ def make_a_pair(typist) -> None:
     typist.goes_to("p", "Pairs")
     typist.asks_for_a_new("New pair")
     typist.writes(name="both")
-    typist.picks("target", "b")
-    typist.picks("draft", "s")
+    typist.presses("b", "select[name=target]")
+    typist.presses("s", "select[name=draft]")
     typist.presses("Enter", "button:text('Make the pair')")
     typist.sees("both")
     expect(typist.page.locator(".findings")).to_contain_text("fits")
@@ -70,11 +74,7 @@ def make_a_pair(typist) -> None:
 def paste_prompts(typist) -> None:
     typist.goes_to("d", "Prompts")
     typist.asks_for_a_new("New prompt set")
-    typist.writes(name="three")
-    go_to(typist.page, "textarea[name=text]")
-    for line in ("one", "two", "three"):
-        typist.page.keyboard.type(line)
-        typist.page.keyboard.press("Enter")
+    typist.writes(name="three", text="one\ntwo\nthree\n")
     expect(typist.page.locator("main h2")).to_have_text("3 prompts would be added")
     typist.presses("Enter", "button[name=add]")
     typist.sees("three")
