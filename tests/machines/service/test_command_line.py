@@ -44,7 +44,7 @@ def copied(request, run, address, tmp_path):  # noqa: F811
     language = request.param
 
     def run_one(page: str) -> subprocess.CompletedProcess[str]:
-        line = html.unescape(code(page, language)[0])
+        line = html.unescape(re.search(rf'<pre data-code="{language}"[^>]*>(.*?)</pre>', page, re.DOTALL)[1])
         if language == "python":
             (tmp_path / "copied.py").write_text(line)
             line = f"python3 {tmp_path / 'copied.py'}"
@@ -53,10 +53,6 @@ def copied(request, run, address, tmp_path):  # noqa: F811
         return done
 
     return run_one
-
-
-def code(page: str, language: str) -> list[str]:
-    return re.findall(rf'<pre data-code="{language}"[^>]*>(.*?)</pre>', page, re.DOTALL)
 
 
 def test_what_a_form_offers_for_copying_does_what_the_form_does(world, copied, address):  # noqa: F811
