@@ -103,8 +103,8 @@ def new_page(chromium: Any) -> Iterator[Callable[..., Any]]:
 
 
 @pytest.fixture
-def open_page(new_page: Callable[..., Any], address: str, world: Any) -> Callable[..., Any]:  # noqa: F811
-    """Open a page in Bob's browser."""
+def open_page(address: str, new_page: Callable[..., Any], world: Any) -> Callable[..., Any]:  # noqa: F811
+    """Open a page in Bob's browser. Pages come after their server, so they are closed before it stops."""
 
     def opened(path: str, **options: Any) -> Any:
         client, page = Client(), new_page(**options)
