@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from webapp.registry.models import Dataset, Endpoint, LanguageModel, Pair, Promp
 from webapp.studies import services as studies
 from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import ORACLE
-from webapp.studies.models import Study, Training
+from webapp.studies.models import Classifier, Study, Training
 from webapp.uploads import services as uploads
 from webapp.uploads.models import Upload
 
@@ -61,6 +61,7 @@ LAYER = {
 
 
 SPLITS = ("test", "train", "validation")
+Events = Sequence[events.Event]
 
 
 def safetensors(shapes: dict[str, list[int]]) -> bytes:
@@ -169,6 +170,11 @@ def card(**differs: Any) -> dict[str, bytes]:
     return {"classifier.safetensors": weights, "card.json": json.dumps({**STUDIES["card"], **differs}).encode()}
 
 
+def classifier(by: Actor, made_for: Pair, name: str = "c", **differs: Any) -> Classifier:
+    """One that was brought along, with such a card."""
+    return classifying.add_classifier(name=name, pair=made_for, upload=upload(by, card(**differs)), by=by)
+
+
 def remaining(comparison: Comparison) -> Iterator[tuple[Prompt, int, list[Run]]]:
     """Return the samples that a worker would still decode: prompt by prompt, the order of strategies rotating."""
     runs = list(comparison.runs.all())
@@ -195,12 +201,12 @@ def decode_all(comparison: Comparison, worker: str = "w1") -> None:
     comparison.job.refresh_from_db()
 
 
-def decode_one(job: Job, run: Run, prompt: Prompt, repeat: int) -> Sample:
+def decode_one(job: Job, run: Run, prompt: Prompt, repeat: int, happened: Events = (), **told: Any) -> Sample:
     sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
-    records = [events.to_dict(event, seq) for seq, event in enumerate(trace_of(run), 1)]
+    records = [events.to_dict(event, seq) for seq, event in enumerate(happened or trace_of(run), 1)]
     trace.append(sample=sample, first_seq=1, events=records[:2])
     trace.append(sample=sample, first_seq=3, events=records[2:])
-    numbers = numbers_of(run, prompt, repeat)
+    numbers = numbers_of(run, prompt, repeat, happened, **told)
     comparisons.finish_sample(job=job, sample=sample, last_seq=len(records), numbers=numbers)
     return sample
 
@@ -216,17 +222,10 @@ def begin_a_heat(comparison: Comparison) -> None:
         trace.append(sample=sample, first_seq=1, events=[events.to_dict(trace_of(run)[0], 1)])
 
 
-def numbers_of(run: Run, prompt: Prompt, repeat: int = 1) -> dict[str, Any]:
-    sample = sample_from_events(
-        trace_of(run),
-        choice=run.choice,
-        prompt=prompt.name,
-        category=prompt.category,
-        repeat=repeat,
-        tokens=(5, 6, 7),
-        text="abc",
-    )
-    return sample.to_dict()
+def numbers_of(run: Run, prompt: Prompt, repeat: int = 1, happened: Events = (), **told: Any) -> dict[str, Any]:
+    told = {"category": prompt.category, "tokens": (5, 6, 7), "text": "abc", **told}
+    made = [*happened] or trace_of(run)
+    return sample_from_events(made, choice=run.choice, prompt=prompt.name, repeat=repeat, **told).to_dict()
 
 
 def trace_of(run: Run) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
@@ -12,13 +11,11 @@ from django.test import Client
 from decoding.choice import parse_choices
 from decoding.core.ending import Decoded
 from decoding.dice.sampling import Sampling
-from decoding.measure.sample import sample_from_events
 from decoding.prices.cost_model import CostModel
-from decoding.trace.events import Anticipated, Drafted, Event, Finished, Prompted, Started, Verified, to_dict
+from decoding.trace.events import Anticipated, Drafted, Event, Finished, Prompted, Started, Verified
 from tests.kit import make
 from tests.kit.teams import World as People
 from tests.kit.worlds import World
-from webapp.comparisons import services, trace
 from webapp.comparisons.models import Comparison
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
@@ -70,11 +67,6 @@ def timed(events: Iterable[Event], drafting: Drafting = usual) -> Iterator[Event
                 yield dataclasses.replace(event, end_ns=now)
 
 
-def dicts(events: Iterable[Event]) -> list[dict[str, Any]]:
-    """Rows of a trace."""
-    return [to_dict(event, seq) for seq, event in enumerate(events, 1)]
-
-
 def comparison(
     world: People,
     labels: str,
@@ -100,27 +92,12 @@ def decode(made: Comparison, drafting: Drafting = usual, prompts: bool = True, m
     assert job
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
-            sample = services.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
             decoded, events = live(run.choice.settings, sampling, prompt.number, drafting)
             if prompts and run.strategy == "autoregressive" and isinstance(events[0], Started):
                 events.insert(1, Prompted((1, 2, 3), events[0].prefill_ns))
             if matches_text:
                 events = [dataclasses.replace(e, confidence=()) if isinstance(e, Drafted) else e for e in events]
-            half = len(events) // 2
-            for first, part in ((1, dicts(events)[:half]), (half + 1, dicts(events)[half:])):
-                trace.append(sample=sample, first_seq=first, events=part)
-            numbers = sample_from_events(
-                events,
-                choice=run.choice,
-                prompt=prompt.name,
-                category="",
-                repeat=repeat,
-                tokens=decoded.tokens,
-                text="",
-            ).to_dict()
-            services.finish_sample(
-                job=job, sample=sample, last_seq=len(events), numbers=json.loads(json.dumps(numbers))
-            )
+            make.decode_one(job, run, prompt, repeat, events, tokens=decoded.tokens, text="", category="")
     jobs.succeed(job=job)
     made.job.refresh_from_db()
 

@@ -8,11 +8,8 @@ import re
 
 import pytest
 
-from decoding.measure.sample import sample_from_events
 from decoding.trace import events
 from tests.kit import make
-from webapp.comparisons import services as comparisons
-from webapp.comparisons import trace
 from webapp.comparisons.report import report
 from webapp.jobs import services as jobs
 
@@ -41,13 +38,7 @@ def comparison(by):
     job = jobs.claim(worker="w1", queues=["cpu"])
     for prompt, repeat, runs in make.remaining(made):
         for run in runs:
-            happened = played(run.strategy)
-            sample = comparisons.begin_sample(job=job, run=run, prompt=prompt, repeat=repeat, device="cpu")
-            records = [events.to_dict(event, seq) for seq, event in enumerate(happened, 1)]
-            trace.append(sample=sample, first_seq=1, events=records)
-            of = {"choice": run.choice, "prompt": prompt.name, "category": "", "repeat": repeat}
-            numbers = sample_from_events(happened, **of, tokens=tuple(range(8)), text="abc").to_dict()
-            comparisons.finish_sample(job=job, sample=sample, last_seq=len(records), numbers=numbers)
+            make.decode_one(job, run, prompt, repeat, played(run.strategy), tokens=tuple(range(8)))
     jobs.succeed(job=job)
     return made
 

@@ -10,7 +10,6 @@ from django.core.cache import cache
 from tests.kit import make
 from webapp.comparisons import difference
 from webapp.comparisons.models import Sample
-from webapp.studies.classifiers import services as classifying
 
 
 @pytest.fixture
@@ -45,7 +44,7 @@ def test_what_was_asked_otherwise_is_named_and_another_machine_is_a_reason_not_t
 def test_comparisons_that_two_classifiers_decide_differ_in_them_and_share_no_name(world, by, two):
     decided = []
     for _ in range(2):
-        classifying.add_classifier(name="c", pair=two[0].pair, upload=make.upload(by, make.card()), by=by)
+        make.classifier(by, two[0].pair)
         strategies = [{"strategy": "disco"}]
         decided.append(make.comparison(by, pair=two[0].pair, dataset=two[0].dataset, strategies=strategies))
     found = world.page(world.bob).get(address(*decided)).context

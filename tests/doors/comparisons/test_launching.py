@@ -16,7 +16,6 @@ from webapp.comparisons.serializers import SamplingInput
 from webapp.jobs.models import Job
 from webapp.registry import services as registry
 from webapp.registry.models import Dataset, Pair
-from webapp.studies.classifiers import services as classifying
 
 
 def post(world, body, path="comparisons/"):
@@ -29,10 +28,6 @@ def planned(world, body):
 
 def labels_of(answer):
     return [run["label"] for run in answer.json()["runs"]]
-
-
-def classifier(by, of, name="c", **card):
-    return classifying.add_classifier(name=name, pair=of, upload=make.upload(by, make.card(**card)), by=by)
 
 
 def test_it_is_enqueued_says_where_it_waits_and_freezes_what_it_points_at(world, ready):
@@ -137,20 +132,20 @@ def test_a_run_names_the_very_classifier_that_will_decide(world, by, ready, matc
     refused = asked("disco")
     assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
     assert "Train one" in refused.json()["hint"]
-    plain = classifier(by, ready[0])
+    plain = make.classifier(by, ready[0])
     assert decides(asked("disco")) == decides(asked("disco", classifier=str(plain.pk)[:8])) == str(plain.pk)
-    theirs = classifier(world.actor(world.charlie), make.pair(world.actor(world.charlie)))
+    theirs = make.classifier(world.actor(world.charlie), make.pair(world.actor(world.charlie)))
     assert asked("disco", classifier=str(theirs.pk)).status_code == 400
     for which in ("newest", str(plain.pk)):
         assert "that has learned from copied tokens" in asked("hybrid", classifier=which).json()["detail"]
-    of_copies = classifier(by, ready[0], design="sources")
-    classifier(by, ready[0], "later")
+    of_copies = make.classifier(by, ready[0], design="sources")
+    make.classifier(by, ready[0], "later")
     assert decides(asked("hybrid", classifier="newest")) == str(of_copies.pk)
 
-    alone = classifier(by, matching_texts, design="sources", pair=[])  # as training on the target alone writes it
+    alone = make.classifier(by, matching_texts, design="sources", pair=[])  # as training on the target alone writes it
     assert decides(asked("suffix", matching_texts, classifier="newest")) == str(alone.pk)
     assert asked("disco", matching_texts).status_code == 400
-    of_drafts = classifier(by, matching_texts)
+    of_drafts = make.classifier(by, matching_texts)
     assert decides(asked("disco", matching_texts)) == str(of_drafts.pk)
     body = {"kind": "plan", "pair": str(matching_texts.pk), "dataset": str(ready[1].pk)}
     told = post(world, {**body, "classifier": str(of_drafts.pk)}, "studies/").json()
@@ -181,7 +176,7 @@ def value_in(page, box):
 
 
 def test_the_form_takes_the_sampling_of_the_classifier_that_it_opens_with_or_when_a_button_asks(world, by, ready):
-    classifier(by, ready[0])
+    make.classifier(by, ready[0])
     pair, prompts = map(str, (ready[0].pk, ready[1].pk))
     opened = world.page(world.bob).get(f"/comparisons/new/?pair={pair}&dataset={prompts}&strategies=disco")
     assert value_in(opened.content.decode(), "temperature") == "0.6"
@@ -208,7 +203,7 @@ def test_where_a_classifier_is_missing_the_plan_links_to_the_form_that_trains_it
 
 def test_a_form_holds_each_setting_of_a_strategy_in_a_box_of_its_own(world, by, ready):
     """A clone used to merge settings that differ in more than the first parameter."""
-    made = classifier(by, ready[0], design="sources")
+    made = make.classifier(by, ready[0], design="sources")
     asked = ["suffix:0.3", "suffix:0.5", "suffix:memory=true", "disco-suffix", "hybrid", "hybrid:newest"]
     first = post(world, make.body(*ready, strategies=asked))
     ran = labels_of(first)
@@ -228,7 +223,7 @@ def test_a_form_holds_each_setting_of_a_strategy_in_a_box_of_its_own(world, by, 
 
 
 def test_a_run_says_its_price_and_that_its_machine_is_not_that_of_its_classifiers_card(world, by, ready):
-    own = classifier(by, ready[0])
+    own = make.classifier(by, ready[0])
     made = Comparison.objects.get(pk=post(world, make.body(*ready, strategies=["disco"])).json()["id"])
     prices = {str(own.pk): {"rules": {"priced": {"card": 0.4, "run": 0.8, "doubt": 0.15}}, "costs": {"target": [0]}}}
     Comparison.objects.filter(pk=made.pk).update(hardware={"device_name": "another machine"}, prices=prices)

@@ -17,7 +17,6 @@ from webapp.comparisons.across import columns, filters
 from webapp.comparisons.models import Comparison, Conditions, Figures, Run, Sample
 from webapp.jobs import services as jobs
 from webapp.jobs.models import Job
-from webapp.studies.classifiers import services as classifying
 
 
 def ended(by, labels="static:4", **changes):
@@ -69,8 +68,7 @@ def test_figures_are_the_reports_own_and_the_api_and_the_csv_list_what_the_page_
 
 
 def test_a_run_is_called_by_its_classifier_s_name_not_by_an_id(world, by, ready):
-    upload = make.upload(by, make.card())
-    kept = classifying.add_classifier(name="Ours & theirs", pair=ready["pair"], upload=upload, by=by)
+    kept = make.classifier(by, ready["pair"], "Ours & theirs")
     ended(by, f"disco:classifier={kept.pk},cap=9", **ready)
     assert f"</svg>{html.escape('disco:priced,cap=9 with Ours & theirs')}<" in page_of(world)
     Run.objects.filter(strategy="disco").update(params={"classifier": str(ready["pair"].pk), "cap": 9})

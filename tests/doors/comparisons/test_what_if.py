@@ -201,7 +201,7 @@ def judged_by(world, pair, path):
 def test_copies_that_a_classifier_judges_do_what_the_replay_says_by_the_one_that_ran_here(world, by, tmp_path):
     """What-if used to refuse them: the traces do not contain the classifier."""
     pair = make.pair(by)
-    classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card(design="sources")), by=by)
+    make.classifier(by, pair, design="sources")
     spoilt = comparison(world, "static:2,suffix:0.05", prompts=2, pair=pair)
     decode(spoilt)
     refused = ask(world.api(world.bob), spoilt, "strategy=suffix&classifier=newest").json()

@@ -17,7 +17,6 @@ from webapp.comparisons.models import Comparison
 from webapp.jobs.models import Job
 from webapp.registry import services
 from webapp.registry.models import LanguageModel, Pair, Readiness
-from webapp.studies.classifiers import services as classifying
 from webapp.studies.models import Classifier, Study, Training
 
 
@@ -166,12 +165,11 @@ def test_copies_are_judged_by_a_classifier_of_a_pair_with_the_same_target(world,
     draft = make.model(by, "draft", layers=1)
     paired = services.add_pair(name="paired", target=alone.target, draft=draft, by=by)
     for pair, design in ((make.pair(by), "sources"), (paired, "ours")):
-        classifying.add_classifier(name="c", pair=pair, upload=make.upload(by, make.card(design=design)), by=by)
+        make.classifier(by, pair, design=design)
     refused = post(world, "comparisons/", body)
     assert (refused.status_code, refused.json()["field"]) == (400, "strategies.0.params.classifier")
     assert "Train one with the design `sources`." in refused.json()["hint"]
-    card = make.upload(by, make.card(design="sources"))
-    made = classifying.add_classifier(name="c", pair=paired, upload=card, by=by)
+    made = make.classifier(by, paired, design="sources")
     answer = post(world, "comparisons/", body)
     assert (answer.status_code, answer.json()["runs"][-1]["params"]["classifier"]) == (202, str(made.pk))
 

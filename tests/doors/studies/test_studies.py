@@ -20,7 +20,6 @@ from webapp.jobs.models import Job
 from webapp.registry import prompt_sets
 from webapp.registry.models import Pair
 from webapp.studies import reading, services
-from webapp.studies.classifiers import services as classifying
 from webapp.studies.kinds import KINDS, PAPERS, PLAN, PROJECTION
 from webapp.studies.models import Study
 
@@ -31,10 +30,6 @@ BY_ORDER = "suffix:memory=true copies from earlier requests, so what it gains de
 def post(world, ready, **changes):
     body = {"kind": "oracle", "pair": str(ready[0].pk), "dataset": str(ready[1].pk), **changes}
     return world.script("submit").post("/api/v1/studies/", body)
-
-
-def added(by, pair, name, **card):
-    return classifying.add_classifier(name=name, pair=pair, upload=make.upload(by, make.card(**card)), by=by)
 
 
 def page_of(world, study) -> str:
@@ -49,8 +44,8 @@ def test_it_is_enqueued_frozen_and_written_down(world, by, ready):
     assert (shown["kind"], shown["job"]["state"], shown["job"]["total_count"]) == ("oracle", "queued", 3)
     assert shown["sampling"]["max_new_tokens"] == 8 and Pair.objects.get().frozen
     assert AuditEntry.objects.filter(verb="launched", subject="study").count() == 1
-    chosen = added(by, ready[0], "chosen")
-    added(by, ready[0], "newer")
+    chosen = make.classifier(by, ready[0], "chosen")
+    make.classifier(by, ready[0], "newer")
     assert post(world, ready, kind="plan", loads=[4, 1], classifier=str(chosen.pk)).json()["loads"] == [1, 4]
     chosen.refresh_from_db()
     assert chosen.frozen and Study.objects.latest("created").asked_classifier == str(chosen.pk)
@@ -62,8 +57,8 @@ def test_it_is_enqueued_frozen_and_written_down(world, by, ready):
 
 def test_what_cannot_be_studied_is_named_by_field_and_leaves_nothing(world, by, ready):
     negative = {**OURS, "batches": [{"batch": 1, "target_ms": {"1": -3}, "draft_ms": {"1": 1}}]}
-    elsewhere = str(added(by, make.pair(by, "another"), "elsewhere").pk)
-    here = str(added(by, ready[0], "here").pk)
+    elsewhere = str(make.classifier(by, make.pair(by, "another"), "elsewhere").pk)
+    here = str(make.classifier(by, ready[0], "here").pk)
     before = Job.objects.count()
     for changes, field, told in (
         ({"kind": "comparison"}, "kind", "comparison"),
@@ -109,7 +104,7 @@ def test_a_worker_that_lost_its_lease_leaves_no_document(world, ready):
 
 @pytest.mark.parametrize("kind", [PLAN, PROJECTION, PAPERS])
 def test_document_and_page_name_the_classifier_that_decided_and_warn_if_it_does_not_fit(world, by, ready, kind):
-    used = added(by, ready[0], "used one")
+    used = make.classifier(by, ready[0], "used one")
     found = {**make.STUDIES[kind.slug], "classifier": str(used.pk), "misfit": "It is trained for another sampling."}
     card = {"card": "two-cores-epyc"} if kind.needs_card else {}
     study = make.study(by, kind, found, pair=ready[0], dataset=ready[1], **card)
@@ -237,7 +232,7 @@ def test_a_study_is_launched_from_its_form_and_slips_are_told_beside_the_field(w
 
 
 def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, by, ready, form):
-    client, elsewhere = world.page(world.bob), added(by, make.pair(by, "another"), "elsewhere")
+    client, elsewhere = world.page(world.bob), make.classifier(by, make.pair(by, "another"), "elsewhere")
     for name, value, told in (
         ("limit", "1", "<p>1 prompt, at most"),
         ("queue", "gpu", "No worker listens on <code>gpu</code>"),
@@ -246,8 +241,8 @@ def test_the_form_of_a_study_shows_its_plan_and_why_there_is_none(world, by, rea
         ("classifier", str(elsewhere.pk), "elsewhere is a classifier of another pair"),
     ):
         assert told in client.post("/studies/new/", {**form, "describe": "1", name: value}).content.decode()
-    fits = added(by, ready[0], "greedy", sampling={"temperature": 0.0}, machine="another machine")
-    added(by, ready[0], "newest", sampling={"temperature": 0.9})
+    fits = make.classifier(by, ready[0], "greedy", sampling={"temperature": 0.0}, machine="another machine")
+    make.classifier(by, ready[0], "newest", sampling={"temperature": 0.9})
     shown = client.get(f"/studies/new/?pair={ready[0].pk}&kind=papers").content.decode()
     alone = str(make.target_alone(by).pk)
     for kind, is_blocked in (("papers", True), ("plan", False)):

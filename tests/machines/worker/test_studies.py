@@ -114,11 +114,7 @@ def test_a_projection_simulates_every_strategy_at_the_prices_of_its_card(launch,
 
 
 def test_the_chosen_classifier_comes_first_and_a_deleted_one_is_not_replaced(team, pair, launch):
-    files = make.card()
-    older, newer = (
-        classifying.add_classifier(name=name, pair=pair, upload=make.upload(team, files), by=team)
-        for name in ("older", "newer")
-    )
+    older, newer = (make.classifier(team, pair, name) for name in ("older", "newer"))
     attempt: Any = SimpleNamespace(insist=lambda ask: ask())
     assert classifiers(attempt, launch(PLAN)) == [newer, older]
     chosen = launch(PLAN, classifier=older)
