@@ -60,7 +60,7 @@ def _device() -> dict[str, Any]:
         "tf32": torch.backends.cuda.matmul.allow_tf32,
         "free": free,
         "whole": whole,
-        "priorities": torch.cuda.Stream.priority_range(),
+        "priorities": torch.cuda.Stream.priority_range(),  # type: ignore[call-arg]
     }
 
 

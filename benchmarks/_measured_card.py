@@ -13,7 +13,8 @@ from decoding.prices.fit import rising
 from decoding.prices.fit_ahead import prices_beside
 from decoding.prices.machine_card import Card
 from decoding.prompts.prompt import PromptItem
-from decoding.replay.probing import probe, short_runs
+from decoding.replay.confirming import Traces, run_all
+from decoding.replay.probing import probe, typical
 from decoding.strategies import ssd
 
 ROWS = (1, 2, 3, 5, 9, 17)
@@ -27,7 +28,9 @@ def card_of(
     classifier = "" if pair.classifier_at("") is not None else None
     costs = probe(pair, prompts, sampling, classifier)
     ahead = [choose(ssd.STRATEGY.slug, {"branches": count, "backup": "neural"}) for count in BRANCHES]
-    prices = prices_beside(costs, [events for _, events in short_runs(pair, prompts, sampling, ahead)])
+    traces = Traces()
+    run_all(pair, typical(prompts), sampling, ahead, sink_for=traces.sink_for)
+    prices = prices_beside(costs, [trace for own in traces.values() for trace in own])
     target, steps = {1: _line(costs.verify, 1, ROWS)}, {1: _steps(costs, prices)}
     if more := [batch for batch in batches if batch > 1]:
         joint = Probing(pair, max(more), sampling, pair.caches()).measured(like=costs)

@@ -89,7 +89,7 @@ def _row(
     gain = speedup(samples, best_static)
     assert gain is not None
     return {
-        "hardware": pair.hardware_of(choice),
+        "hardware": pair.contestant(choice).hardware(choice),
         "tokens_per_s": _speed(samples),
         "over best static": dataclasses.asdict(gain),
         "audit": [sample.audit.outcome for sample in samples if sample.audit],

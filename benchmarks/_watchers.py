@@ -46,8 +46,8 @@ async def _watch(address: str, cookie: str, count: int, line: Connection) -> lis
 
     headers = {"Cookie": cookie}
     origin = address.replace("ws://", "http://").split("/ws/")[0]
-    told = {"additional_headers": headers, "origin": origin, "max_size": None}  # no limit on size, as in browsers
-    sockets = [await connect(address, **told) for _ in range(count)]
+    # no limit on size, as in browsers
+    sockets = [await connect(address, additional_headers=headers, origin=origin, max_size=None) for _ in range(count)]
     for socket in sockets:
         await socket.send(json.dumps({"t": "follow"}))
     listening = [asyncio.create_task(_listen(socket)) for socket in sockets]

@@ -25,7 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.kit.postgres import Server
-from tests.kit.up import Up, add_pair, until
+from tests.kit.processes import until
+from tests.kit.up import Up, add_pair
 from worker.supervisor import port as ports
 
 VICTIMS = {

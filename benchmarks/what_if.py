@@ -21,7 +21,8 @@ from typing import Any
 from urllib.parse import urlencode
 
 from benchmarks._serving import Web, load, place, serving, verdict
-from tests.kit.up import Up, until
+from tests.kit.processes import until
+from tests.kit.up import Up
 
 BAR_MS = 200.0
 UNTIL_DECODED = 3600.0  # s
