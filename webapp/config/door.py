@@ -54,7 +54,7 @@ class Door:
 
     async def _count(self, scope: Scope, receive: Receive, send: Send) -> None:
         gauges = [counting.sockets if scope["type"] == "websocket" else counting.in_flight]
-        if scope["type"] == "http" and b"wait" in parse_qs(scope["query_string"]):
+        if scope["type"] == "http" and "wait" in parse_qs(scope["query_string"].decode("latin-1")):
             gauges.append(counting.long_polls)
         for gauge in gauges:
             gauge.inc()

@@ -172,7 +172,7 @@ def test_what_is_open_is_counted_until_it_is_closed() -> None:
 
     before = counts()
     for kind, query, opened in (
-        ("websocket", b"", [1, 0, 0]), ("http", b"after=&wait=20", [0, 1, 1]), ("http", b"awaited=1", [0, 0, 1]),
+        ("websocket", b"", [1, 0, 0]), ("http", b"after=%C3%A9&wait=20", [0, 1, 1]), ("http", b"awaited=1", [0, 0, 1]),
     ):  # fmt: skip
         scope = {"type": kind, "method": "GET", "path": "/x", "query_string": query}
         with pytest.raises(ConnectionError):
