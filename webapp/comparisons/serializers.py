@@ -48,7 +48,7 @@ class StrategyIn(Input):
     takes_words = True  # the schema says so too
 
     def to_internal_value(self, data: Any) -> Any:
-        if isinstance(data, dict) and data.get("strategy") in FORMER and isinstance(data.get("params", {}), dict):
+        if isinstance(data, dict) and str(data.get("strategy")) in FORMER and isinstance(data.get("params", {}), dict):
             strategy, params = current(data["strategy"], data.get("params", {}))
             data = {**data, "strategy": strategy, "params": params}
         return super().to_internal_value(self._in_words(data) if isinstance(data, str) else data)

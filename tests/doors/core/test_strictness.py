@@ -67,6 +67,7 @@ def test_what_a_body_does_not_take_is_refused_by_name(world, address, body, fiel
         ({"strategies": ["statik"]}, "strategies.0", ["it must be a text, such as", "Did you mean static?"]),
         ({"strategies": "static"}, "strategies", ['This is "static"; it must be a list.']),
         ({"strategies": [{"strategy": "statik"}]}, "strategies.0.strategy", ["is not one of", "mean static?"]),
+        ({"strategies": [{"strategy": {}}]}, "strategies.0.strategy", ["is not one of"]),
         ({"strategies": [{"strategy": "static", "params": {"lookahed": 4}}]}, "strategies.0",
          ["static has no parameter 'lookahed'; it takes lookahead."]),
         ({"sampling": "greedy"}, "sampling", ["it must be an object"]),
