@@ -152,6 +152,10 @@ def test_runs_are_sought_sorted_filtered_and_bounded_by_their_address(world, by,
     assert shown(world, ordering="-speedup") == ["static:8", "static:4", "static:2", "autoregressive"]
     for ordering in ("lookahead", "-lookahead"):
         assert shown(world, ordering=ordering)[-1] == "autoregressive", "what has no value comes last"
+    page = page_of(world, ordering="-speedup")
+    assert page.count('aria-sort="descending"') == 1 and "ordering=speedup" in page
+    asked = [world.api(world.bob).get("/api/v1/runs/", {"concurrency_to": most}) for most in ("0.5", str(10**30))]
+    assert [answer.status_code for answer in asked] == [400, 200]
     for query, labels in (
         ({"q": "IC:4"}, ["static:4"]),
         ({"speedup_from": "1.05", "speedup_to": "1.25"}, ["static:2", "static:4"]),

@@ -23,6 +23,10 @@ class Number(filters.NumberFilter):
     field_class = forms.FloatField  # a finite number, as JSON needs it
 
 
+class Count(filters.NumberFilter):
+    field_class = forms.IntegerField
+
+
 class _Strategy(fields.ChoiceField):
     def clean(self, value: Any) -> Any:
         return super().clean(FORMER[value][0] if value in FORMER else value)
@@ -64,8 +68,9 @@ class _Named(filters.FilterSet):
 
 
 RANGES = {
-    f"{column.name}_{end}": Number(field_name=column.source, lookup_expr=lookup, label=word)
+    f"{column.name}_{end}": kind(field_name=column.source, lookup_expr=lookup, label=word)
     for column in RANGED
+    for kind in (Count if column.kind == "count" else Number,)
     for end, lookup, word in (("from", "gte", "at least"), ("to", "lte", "at most"))
 }
 RunFilter: Any = type("RunFilter", (_Named,), RANGES)
