@@ -89,13 +89,14 @@ UNPACK = (
     DJANGO
     + """
 from webapp.uploads import archives
+from webapp.uploads.reading import FileReader
 from worker.jobs.unpack import as_json_lines
-class Reader:
+class Reader(FileReader):
     def __init__(self, path):
-        self.size, self.file = path.stat().st_size, path.open("rb")
-        self.seek, self.tell = self.file.seek, self.file.tell
-    def read(self, size=-1):
-        return self.file.read(size)
+        self.size, self.file, self._at = path.stat().st_size, path.open("rb"), 0
+    def _next(self, wanted):
+        self.file.seek(self._at)
+        return self.file.read(wanted)
 path = Path(sys.argv[1])
 try:
     if archives.is_table(path.name):
