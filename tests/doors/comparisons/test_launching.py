@@ -67,6 +67,7 @@ def test_what_nobody_named_gets_a_name_of_its_own_and_things_of_one_name_are_tol
     form = world.page(world.bob).get("/comparisons/new/").content.decode()
     offered = [re.search(rf'<option value="{one.pk}"[^>]*>([^<]*)', form)[1] for one in (ready[0], twin)]
     assert len(set(offered)) == 2 and all(label.startswith("pair: target / draft, ") for label in offered)
+    assert 'value="cpu"' in form and 'value="gpu"' not in form, "no worker listens to it"
     made = [make.comparison(by, pair=ready[0], dataset=ready[1]) for _ in range(2)]
     rows = world.page(world.bob).get("/comparisons/").content.decode()
     marks = [re.search(rf'{each.pk}/">one</a> <span class="quiet">([^<]+)', rows)[1] for each in made]

@@ -115,6 +115,13 @@ def claimed_by(worker: str) -> Job | None:
     return services.claim(worker=worker, queues=["cpu"])
 
 
+def test_of_many_that_may_be_able_to_one_is_named(job):
+    listen(*"abcde")
+    assert services.refuse(job=claimed_by("a"), reason=NO_MEMORY)
+    job.refresh_from_db()
+    assert job.reason.endswith(f"{NO_MEMORY} b or one of 3 others may be able to.")
+
+
 def test_what_one_worker_cannot_do_another_gets_and_the_first_only_once_it_starts_anew(job):
     listen("small", "large")
     assert services.refuse(job=claimed_by("small"), reason=NO_MEMORY)

@@ -152,10 +152,6 @@ def test_bombs_are_refused_while_they_unpack(unpack):
 
 
 def test_headers_and_directories_of_megabytes_are_refused_unread(unpack):
-    info = tarfile.TarInfo("x")
-    info.type, info.size = tarfile.XHDTYPE, 1 << 33
-    with pytest.raises(Refused, match="cannot be unpacked"):
-        unpack("x.tar.gz", gzip.compress(info.tobuf() + bytes(4096)))
     one = struct.pack("<IHHHHHHIIIHHHHHII", 0x02014B50, 20, 20, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 0, 0, 0)
     listed = (one + b"name") * 100_000
     end = struct.pack("<IHHHHIIH", 0x06054B50, 0, 0, 65535, 65535, len(listed), 0, 0)
@@ -164,6 +160,7 @@ def test_headers_and_directories_of_megabytes_are_refused_unread(unpack):
     said = b"".join(b"13 %06x=x\n" % number for number in range(400_000))
     about = tarfile.TarInfo("PaxHeaders/x")
     about.type, about.size = tarfile.XHDTYPE, len(said)
-    file = tarfile.TarInfo("x.txt").tobuf() + bytes(1024)
-    with pytest.raises(Refused, match="bytes at once"):
-        unpack("p.tar", about.tobuf() + said + bytes(-len(said) % 512) + file)
+    whole = about.tobuf() + said + bytes(-len(said) % 512) + tarfile.TarInfo("x.txt").tobuf() + bytes(1024)
+    for name, content in (("p.tar", whole), ("p.tar.gz", gzip.compress(whole))):
+        with pytest.raises(Refused, match="bytes at once"):
+            unpack(name, content)

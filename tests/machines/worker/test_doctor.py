@@ -13,6 +13,7 @@ from django.db import connection
 from django.utils import timezone
 
 from tests.kit.live import valkey  # noqa: F401
+from tests.kit.stores import bucket, s3_server  # noqa: F401
 from webapp.core import fingerprints
 from webapp.jobs import services as jobs
 from worker.supervisor import doctor
@@ -34,7 +35,10 @@ def amiss(**options: bool) -> dict[str, tuple[str, str]]:
     return {name: (level, sentence) for name, level, sentence in found if level != "ok"}
 
 
-def test_a_whole_installation_is_well(well):
+@pytest.mark.parametrize("place", ["folder", "bucket"])
+def test_a_whole_installation_is_well(well, place, request):
+    if place == "bucket":
+        request.getfixturevalue("bucket")
     assert amiss() == {}
 
 

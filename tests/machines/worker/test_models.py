@@ -57,6 +57,12 @@ def test_a_tokenizer_that_does_not_load_gets_the_model_refused_in_words(checked,
     assert (Job.objects.get().state, Job.objects.get().reason) == ("failed", model.reason)
 
 
+def test_a_model_that_is_none_for_text_is_refused_by_its_family(checked, checkpoints):
+    config = checkpoints["draft"]["config.json"].replace(b'"llama"', b'"vit"')
+    model = checked({**checkpoints["draft"], "config.json": config})
+    assert "as a language model: it is a 'vit'" in model.reason
+
+
 @pytest.fixture(scope="session")
 def gguf_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from tests.kit.gguf_files import gemma
