@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from typing import Any
 
 import pytest
+import redis
 from asgiref.sync import sync_to_async
 from channels.layers import channel_layers
 
@@ -112,3 +113,27 @@ def test_a_silent_channel_layer_is_told_of_once_and_its_return_too(settings, val
     told = [record.getMessage() for record in caplog.records if record.name == "drafthouse.news"]
     assert ["does not answer" in line for line in told] == [True, False, True]
     assert told[1].startswith("the channel layer answers again, after")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_who_follows_joins_a_group_until_nobody_does_and_looks_alone_without_a_channel_layer(
+    settings, valkey, counted, caplog
+):
+    def groups() -> list[bytes]:
+        with redis.Redis.from_url(valkey) as there:
+            return there.pubsub_channels("*counted*")
+
+    async def story(*, has_layer: bool) -> None:
+        with subscribed(counted(), (reader := Reader()).deliver):
+            await reader.reach(1)
+            while has_layer and not groups():
+                await asyncio.sleep(0)
+        while groups():
+            await asyncio.sleep(0)
+
+    run(story(has_layer=True))
+    assert "look on their own" not in caplog.text
+    settings.CHANNEL_LAYERS["default"]["CONFIG"]["hosts"] = ["unix:///nowhere/at/all"]
+    channel_layers.backends.clear()
+    run(story(has_layer=False))
+    assert "watchers look on their own" in caplog.text
