@@ -32,7 +32,7 @@ def up(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Up]:
 
 @pytest.fixture
 def page(up: Up, new_page: Callable[..., Any]) -> Any:
-    """Of somebody who signed in by the link that the first start prints."""
+    """A page of somebody who signed in by the link that the first start prints."""
     page = new_page()
     page.goto(up.said.split("half an hour: ")[-1].split()[0])
     page.click("main button")
