@@ -114,7 +114,7 @@ def main() -> int:
         if not asked.report:
             print(report.read_text(errors="replace"))
         tell(log, [int(line) for line in depths.read_text().split()])
-    errors = sum(match["status"] >= "500" for match in LINE.finditer(log))
+    errors = sum(match["status"] >= "500" for match in LINE.finditer(log)) + log.count("Exception in ASGI application")
     return int(not (verdict("server errors", errors, 0) & verdict("findings of schemathesis (1: see above)", found, 0)))
 
 
