@@ -151,7 +151,7 @@ class SilenceLimit:
         if spent.is_over and self._opens_within_s:
             self._engine.end()
             raise OverTime("Opening these files", spent.seconds)
-        if spent.is_stuck or (not self._opens_within_s and spent.is_in_vain):
+        if spent.is_stuck or (not self._opens_within_s and spent.has_had_its_time):
             raise self._engine.give_up(spent)
 
 

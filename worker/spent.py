@@ -54,7 +54,7 @@ class ProcessTime:
         return self.waited > self.seconds and self.worked < IDLE * self.waited
 
     @property
-    def is_in_vain(self) -> bool:
+    def has_had_its_time(self) -> bool:
         """Whether the process has had its time: it worked that long, or does nothing."""
         return self.is_over or self.is_idle
 

@@ -172,10 +172,10 @@ def fastest(samples: Sequence[Tensor], dtypes: Sequence[torch.dtype]) -> Layout:
     for layout in times:
         if layout.way == "tiled":
             times[layout] = WHOLE * (times[layout] - 2 * len(samples) * CALL)
-    return chosen(times, dtypes)
+    return winner(times, dtypes)
 
 
-def chosen(times: Mapping[Layout, float], dtypes: Sequence[torch.dtype]) -> Layout:
+def winner(times: Mapping[Layout, float], dtypes: Sequence[torch.dtype]) -> Layout:
     """Choose by seconds. The first dtype wins unless another is clearly faster, so that a busy moment does not change
     the numbers a model gives."""
     best = {

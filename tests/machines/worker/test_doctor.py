@@ -80,6 +80,7 @@ def test_gpus_that_torch_cannot_use_are_told(well, monkeypatch, tmp_path):
     (tmp_path / "nvidia-smi").write_text("#!/bin/sh\necho 0, GPU-1f3a\n")
     (tmp_path / "nvidia-smi").chmod(0o755)
     monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "MIG-1f3a")  # which no machine has
     assert "PyTorch cannot use them" in amiss()["gpu"][1]
 
 

@@ -44,7 +44,7 @@ def end_of(engine: EngineProcess) -> EngineDied:
 def test_silence_is_judged_by_the_processor_time_that_the_engine_got(own, waited_s, worked_s, is_given_up, counts):
     clock, spent = iter([0, *[waited_s] * 99]), iter([0, *[worked_s] * 99])
     silence = ProcessTime(os.getpid(), 300.0, lambda: next(clock), lambda pid: next(spent))
-    assert (silence.is_in_vain or silence.is_stuck) == is_given_up
+    assert (silence.has_had_its_time or silence.is_stuck) == is_given_up
     if is_given_up:
         death = own.give_up(silence)
         assert death.counts == counts

@@ -12,7 +12,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor
 
-from decoding.models.fast.linear import Apply, Layout, Way, chosen, fastest, prepare, prepare_adding
+from decoding.models.fast.linear import Apply, Layout, Way, fastest, prepare, prepare_adding, winner
 
 ROOT = Path(__file__).parents[3]
 ROWS = range(1, 25)
@@ -105,7 +105,7 @@ def test_a_large_matrix_gives_the_same_numbers_whether_threads_share_it_or_not(b
 def test_another_number_format_wins_only_where_it_is_clearly_faster(seconds: float, wins: str) -> None:
     slow, usual, other = Layout("half", torch.float32), Layout("tiled", torch.float32), Layout("packed", torch.bfloat16)
     times, formats = {slow: 1.5, usual: 1.0, other: seconds}, [torch.float32, torch.bfloat16]
-    assert chosen(times, formats) == (other if wins == "bfloat16" else usual)
+    assert winner(times, formats) == (other if wins == "bfloat16" else usual)
 
 
 def test_weights_that_float16_does_not_hold_are_laid_out_otherwise() -> None:

@@ -68,9 +68,10 @@ class _Named(filters.FilterSet):
 
 
 RANGES = {
-    f"{column.name}_{end}": kind(field_name=column.source, lookup_expr=lookup, label=word)
+    f"{column.name}_{end}": (Count if column.kind == "count" else Number)(
+        field_name=column.source, lookup_expr=lookup, label=word
+    )
     for column in RANGED
-    for kind in (Count if column.kind == "count" else Number,)
     for end, lookup, word in (("from", "gte", "at least"), ("to", "lte", "at most"))
 }
 RunFilter: Any = type("RunFilter", (_Named,), RANGES)
